@@ -1,6 +1,6 @@
-"""What can be logged: every line has one of these names first, for people to alert on, and then says it in words.
+"""The events that can be logged. Every line begins with an event's name, to alert on, and then describes it in words.
 
-docs/operating.md has a table of them. Names stay; words may change. Where lines go is up to the program
+docs/operating.md has a table of them. Names stay; wording may change. The program decides where lines go
 (`cobandit.live.process.logs`).
 """
 
@@ -12,7 +12,7 @@ log = logging.getLogger("cobandit")
 
 
 class LogEvent(Enum):
-    """What a line is about."""
+    """The subject of a line."""
 
     ARMS_ALL_FROZEN = "arms_all_frozen"
     ARMS_DIFFER = "arms_differ"
@@ -80,7 +80,7 @@ TROUBLES: Mapping[LogEvent, str] = {
     LogEvent.STATE_DAMAGED: "the state file",
     LogEvent.STEP_FAILED: "a step",
 }
-"""Those that last, and what works again when they are over. The line of that has the name with `_over` behind it."""
+"""Lasting events, each with what works again when it is over. The closing line's name ends in `_over`."""
 
 OVER = "_over"
 
@@ -91,9 +91,9 @@ def log_event(
     """Log a line: `event=network_down edge-7: ...`.
 
     Args:
-        level: One of `logging`.
-        event: What it is about.
-        text: What to say.
+        level: A level of `logging`.
+        event: The event.
+        text: The description.
         about: Further attributes of the record, such as the member.
         error: An exception whose traceback belongs to it.
     """

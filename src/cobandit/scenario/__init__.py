@@ -1,4 +1,4 @@
-"""The world as data, and the chance and the record of a run in it."""
+"""The world as data, with the randomness and the record of a run in it."""
 
 from cobandit.policies.registry import BuiltIn
 from cobandit.scenario.arms import Arms

@@ -1,8 +1,7 @@
 """The arms of a world: their names, their means, how they pay, in which range, and how their means change.
 
-An arm of the paper pays 1 or 0, with a fixed mean; that is what stands here if nothing else is said. Means and
-rewards are in the same unit, whatever the range; shares of the range are behind the door
-(`cobandit.values.reward_range`).
+By default, an arm is as in the paper: it pays 1 or 0, with a fixed mean. Means and rewards are in the same unit,
+whatever the range. Only the inside of the program uses shares of the range (`cobandit.values.reward_range`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -66,7 +65,7 @@ class Arms:
                 f"{len(self.names)} arms but {len(self.pays)} ways to pay: give one for all, or one for each"
             )
         else:
-            alike = all(pay == self.pays[0] for pay in self.pays)  # equal arms are written in one way
+            alike = all(pay == self.pays[0] for pay in self.pays)  # equal arms are written in the same way
             object.__setattr__(self, "pays", self.pays[0] if alike else tuple(self.pays))
         for name, mean, pay in zip(self.names, self.means, self.each_pays, strict=True):
             if not isinstance(pay, KINDS):

@@ -1,6 +1,6 @@
-"""The arms in a scenario file: the table `arms` and the key `rewards`, read and written.
+"""The arms in a scenario file: reads and writes the table `arms` and the key `rewards`.
 
-The keys are explained in docs/scenario-files.md.
+docs/scenario-files.md explains the keys.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,7 +41,7 @@ def arms_from(value: object, rewards: RewardRange, folder: Path) -> Arms:
     """Return the arms that the table `arms` describes.
 
     Raises:
-        LocalError: A key is unknown, or a value is not allowed. The text names the key.
+        LocalError: A key is unknown, or a value is not allowed. The message names the key.
     """
     table = Table(value, "arms", _ARM_KEYS, wanted=_WANTED_ARMS)
     if "replay" in table:
@@ -67,7 +67,7 @@ def arms_from(value: object, rewards: RewardRange, folder: Path) -> Arms:
 
 
 def arms_written(arms: Arms, own: Callable[[str, object], object]) -> dict[str, object]:
-    """Return the table `arms` of a file with these arms; what arms do by default is not written."""
+    """Return the table `arms` of a file with these arms. Defaults are left out."""
     written: dict[str, object] = {"means": [float(mean) for mean in arms.means], "names": list(arms.names)}
     if not arms.are_binary:
         each = arms.pays if isinstance(arms.pays, tuple) else (arms.pays,)

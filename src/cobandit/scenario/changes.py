@@ -1,9 +1,8 @@
-"""Arms whose means change: they switch, drift, follow a sine, walk by chance, or come from a file.
+"""Arms whose means change: they switch, drift, follow a sine, walk at random, or come from a file.
 
-However they change, it comes down to one value: a `Course`, means that hold from one slot to the next. A drift moves
-in steps, so a course is small even if the horizon is not, and both engines walk the same one. The arms of a world are
-part of it: they do not change with the seed of the trials. What an arm pays, given its mean, is in
-`cobandit.scenario.paying`.
+All changes become one value: a `Course`, with means that hold from one slot to the next. A drift moves in steps, so a
+course is small even if the horizon is not, and both engines use the same one. The arms of a world are part of it, so
+they do not change with the seed of the trials. `cobandit.scenario.paying` says what an arm pays, given its mean.
 """
 
 import math
@@ -19,16 +18,16 @@ from cobandit.values.reward_range import RewardRange
 from cobandit.values.tally import Arm
 
 MAX_STEPS = 100_000
-"""Times at which means change."""
+"""Maximum number of times at which means change."""
 
 MAX_MEANS = 4_000_000
-"""Steps times arms."""
+"""Maximum number of steps times arms."""
 
 USUAL_STEPS = 1_000
-"""In so many steps a drift moves, unless a scenario says otherwise."""
+"""The default number of steps of a drift."""
 
 STEPS_PER_PERIOD = 100
-"""And a sine, in each of its periods."""
+"""The default number of steps of a sine in each of its periods."""
 
 Means = tuple[float, ...]
 
@@ -43,7 +42,7 @@ class Course:
 
 @dataclass(frozen=True, slots=True)
 class Switches:
-    """Means that switch.
+    """Means that switch at given slots.
 
     Args:
         steps: For each switch, its slot and the means of all arms from that slot on.
@@ -72,7 +71,7 @@ class Switches:
 
     @classmethod
     def from_csv(cls, path: Path | str, arms: Sequence[Arm], means: Sequence[float]) -> "Switches":
-        """Read a file with the columns `slot`, `arm` and `mean`: an arm keeps its mean until its next row."""
+        """Read a file with the columns `slot`, `arm` and `mean`. An arm keeps its mean until its next row."""
         known: dict[Arm, float] = dict(zip(arms, means, strict=True))
         steps: dict[int, Means] = {}
         last = 0
@@ -202,7 +201,8 @@ def course_of(changes: Changes, names: Sequence[Arm], means: Means, rewards: Rew
     """Return the means of all arms over time.
 
     Raises:
-        LocalError: A mean leaves the range of rewards, there are not as many as arms, or there are too many steps.
+        LocalError: A mean leaves the range of rewards, the number of means differs from that of arms, or there are too
+            many steps.
 
     >>> course_of(Switches(((50, (0.9, 0.1)),)), ("A", "B"), (0.2, 0.8), RewardRange(), 100)
     Course(starts=(0, 50), means=((0.2, 0.8), (0.9, 0.1)))
@@ -222,7 +222,7 @@ def course_of(changes: Changes, names: Sequence[Arm], means: Means, rewards: Rew
 
 
 def step_at(starts: Sequence[int], slot: int, step: int) -> int:
-    """Return the step that a slot is in, looked for from an earlier one on."""
+    """Return the step that a slot is in. Begin the search at an earlier step."""
     while step + 1 < len(starts) and starts[step + 1] <= slot:
         step += 1
     return step
@@ -238,7 +238,7 @@ def _gathered(yielded: Iterator[tuple[int, Sequence[float]]], most: int) -> dict
 
 
 def _thrown_back(mean: float, rewards: RewardRange) -> float:
-    """Return where a mean ends that would have left the range: as far inside, and never outside."""
+    """Return a mean after reflection: as far inside the range as it would be outside, and never outside."""
     if mean < rewards.low:
         mean = 2.0 * rewards.low - mean
     elif mean > rewards.high:

@@ -1,4 +1,4 @@
-"""CSV files that belong to a scenario: rows with their line numbers, numbers, and errors that name file and line."""
+"""CSV files for a scenario: rows with their line numbers, numbers, and errors that name file and line."""
 
 import csv
 import io
@@ -28,13 +28,13 @@ def read_csv(path: Path | str, columns: Sequence[str]) -> list[tuple[int, dict[s
         for column in columns:
             if row[column] is None:
                 raise LocalError(f"{path}, line {line}: the cell of {column} is missing: write {','.join(header)}")
-        if None in row:  # where the reader puts what no column is for, such as the 5 of a mean written 0,5
+        if None in row:  # holds cells without a column, such as the 5 of a mean written 0,5
             raise LocalError(f"{path}, line {line}: more cells than columns: write {','.join(header)}")
     return rows
 
 
 def as_number(path: Path | str, line: int, column: str, text: str) -> float:
-    """Return a cell as a number, or say where it is not one."""
+    """Return a cell as a number, or raise an error that says where it is not one."""
     try:
         return float(text)
     except ValueError as error:

@@ -1,8 +1,7 @@
-"""How a reward is drawn: plain formulas of numbers, which both engines use.
+"""How a reward is drawn: formulas on plain numbers, which both engines use.
 
-Every one is a pure function of a key of the tape, so a reward depends on whose pull it is and on nothing before it.
-What is drawn is a share of the range of rewards, from 0 to 1. Which arm pays in which way is in
-`cobandit.scenario.paying`.
+Each is a pure function of a key of the tape, so a reward depends on its pull and on nothing before it. The result is a
+share of the range of rewards, from 0 to 1. `cobandit.scenario.paying` says which arm pays in which way.
 """
 
 import math
@@ -48,7 +47,7 @@ def normal_share(mean: float, sd: float, key: int) -> float:
 
 
 def drawn_share(law: int, mean: float, spread: float, key: int, number: int) -> float:
-    """Draw the reward with this number of a stream, for arms whose way to pay is told by a mean and one number more."""
+    """Draw the reward with this number of a stream, for a way to pay with a mean and one more parameter."""
     if law == BETA:
         return beta_share(mean, spread, stream(key, number))
     if law == NORMAL:
@@ -66,5 +65,5 @@ def quanta_of(share: float, per_reward: int) -> int:
 
 
 def first_place(key: int, count: int) -> int:
-    """Return the row of a log at which an agent begins to read it."""
+    """Return the row of a log at which an agent begins to read."""
     return min(count - 1, int(unit(mix(key)) * count))

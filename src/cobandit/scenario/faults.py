@@ -1,7 +1,7 @@
-"""What a network does to messages: it loses, doubles, delays and reorders them, and it falls apart.
+"""What a network does to messages: it loses, duplicates, delays and reorders them, and splits into parts.
 
-What befalls a message depends on a stream of chance of its own, keyed by who sends it to whom and by its number between
-the two. So two engines meet the same network.
+The fate of a message depends on its own stream of randomness, whose key is its sender, its receiver and its number
+between the two. So both engines get the same network.
 """
 
 from dataclasses import dataclass
@@ -10,10 +10,11 @@ from cobandit.values.checks import check_probability, check_whole, keep_plain
 from cobandit.values.errors import LocalError
 
 LONGEST_HOLDUP = 2**30
-"""The longest that a message can be late, in slots."""
+"""The longest delay of a message, in slots."""
 
 LOST, DOUBLED, FIRST_COPY, SECOND_COPY = 0, 1, 2, 5
-"""Which numbers of a message's stream say whether it is lost, whether it comes twice, and (three each) how late."""
+"""The numbers in a message's stream that decide whether it is lost, whether it arrives twice, and (three each) how
+late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """What a network does to messages. Without arguments, nothing.
+    """What a network does to messages. Without arguments, it does nothing.
 
     Args:
         loss: The probability that a message is lost.
@@ -102,7 +103,7 @@ class Faults:
 
 
 def holdup(jitter: int, reordering: float, held_back: int, late: float, is_held: float, how_long: float) -> int:
-    """Return how many slots later than usual a copy arrives, from three numbers of chance.
+    """Return how many slots later than usual a copy arrives, given three random numbers.
 
     >>> holdup(4, 0.1, 16, late=0.5, is_held=0.7, how_long=0.5), holdup(4, 0.1, 16, late=0.5, is_held=0.0, how_long=0.5)
     (2, 11)

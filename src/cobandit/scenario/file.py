@@ -1,6 +1,6 @@
-"""A scenario as a file: TOML in, a `Scenario` out, or an error that names the key, the value and what is allowed.
+"""A scenario as a file: turns TOML into a `Scenario`, or an error with the key, the value and what is allowed.
 
-The keys are explained in docs/scenario-files.md. Writing a scenario back is in `cobandit.scenario.writing`.
+docs/scenario-files.md explains the keys. `cobandit.scenario.writing` writes a scenario back.
 """
 
 from collections.abc import Mapping
@@ -69,7 +69,7 @@ def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str =
         folder: The folder for relative paths of files that it names.
 
     Raises:
-        LocalError: A key is unknown or missing, or a value is not allowed. The text names the key.
+        LocalError: A key is unknown or missing, or a value is not allowed. The message names the key.
 
     >>> world = scenario_from_mapping(
     ...     {"horizon": 100, "arms": {"means": [0.2, 0.8]}, "agents": [{"count": 2, "rate": 0.5}]}
@@ -194,7 +194,7 @@ def _schedules(agent: Table, horizon: int, folder: Path) -> list[Schedule]:
 
 
 def _trace(table: Table, horizon: int, folder: Path) -> list[Schedule]:
-    """Return one schedule, or one for each agent of the file; a real system may well go on after the horizon."""
+    """Return one schedule, or one for each agent in the file. A trace of a real system may go on after the horizon."""
     pace = table.positive("seconds_per_slot") if "seconds_per_slot" in table else None
     file = folder / table.text("trace")
     with located(table.key("trace")):
@@ -212,7 +212,7 @@ def policy_from(value: object, *, default: str, path: str = "policy") -> BuiltIn
     """Return the policy that the table `policy` of a file, or of one of its agents, describes.
 
     Raises:
-        LocalError: A key is unknown, or a value is not allowed. The text names the key.
+        LocalError: A key is unknown, or a value is not allowed. The message names the key.
     """
     if path != "policy" and isinstance(value, Mapping):
         Table(value, path, tuple(value)).refuse(_FORGETTING, "all agents have one window, written in [policy]")
@@ -233,7 +233,7 @@ def policy_from(value: object, *, default: str, path: str = "policy") -> BuiltIn
 
 
 _FORGETTING = ("window", "half_life")
-"""Keys of the table `policy` that are the whole fleet's."""
+"""The keys of the table `policy` that concern the whole fleet."""
 
 
 def _without(value: object, keys: tuple[str, ...]) -> object:
@@ -252,7 +252,7 @@ def _forgetting(value: object) -> Forgetting | None:
 _PATIENCE_KEYS = ("first", "least", "growth", "tick", "longest")
 _PARTITION_KEYS = ("start", "stop", "senders", "receivers", "one_way")
 _TABLE_KEYS = ("threshold", "answers_advance", "answers_wait", "literal_notices", "loss_tolerant")
-"""What belongs to protocols that are tables."""
+"""The keys of protocols that are tables."""
 _SHARING_KEYS = (
     "protocol",
     "delay",
@@ -266,7 +266,7 @@ _SHARING_KEYS = (
 
 
 def _sharing_table(content: object) -> Table:
-    """Return the table `sharing`: which keys it may have depends on the protocol."""
+    """Return the table `sharing`. Its possible keys depend on the protocol."""
     word = content.get("protocol") if isinstance(content, Mapping) else None
     if isinstance(word, str) and word in PLUG_INS:
         parameters = tuple(parameters_of(PLUG_INS[word]))

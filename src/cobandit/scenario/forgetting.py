@@ -1,9 +1,9 @@
 """How a whole fleet forgets: a window, or a half-life, in slots.
 
-Time is cut into periods that are the same for everybody. Every observation belongs to the period in which it was
-made, and counts once. A policy reads the sum of the periods inside the window, or counts older ones for less; what is
-outside is dropped by everybody by the same rule, without a message (`cobandit.core.places`). This file says how long
-periods are.
+Time is cut into periods that are the same for all agents. Every observation belongs to the period in which it was made,
+and counts once. A policy reads the sum of the periods inside the window, or gives older ones less weight. All agents
+drop what is outside by the same rule, without a message (`cobandit.core.places`). This file determines the length of
+periods.
 """
 
 from dataclasses import dataclass
@@ -14,22 +14,22 @@ from cobandit.values.errors import LocalError
 from cobandit.values.quantum import Quantum
 
 PERIODS_PER_WINDOW = 10
-"""A window slides by a tenth of its length, as that of a live fleet does: it holds between nine and ten of these."""
+"""A window slides by a tenth of its length, as in a live fleet, so it holds between nine and ten of these."""
 
 PERIODS_PER_HALF_LIFE = 4
 HALF_LIVES = 6
-"""What is older than so many half-lives counts for less than a sixtieth, and is dropped."""
+"""Observations older than this many half-lives have less than a sixtieth of their weight, and are dropped."""
 
 LONGEST_WINDOW = 2**40
 
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
-    """What counts of the past: what lies in a window, or everything, the older the less.
+    """How the past counts: only what is inside a window, or everything, with less weight as it gets older.
 
     Args:
-        window: How many slots count: between nine tenths of it and all of it, as the window slides by a tenth.
-        half_life: After how many slots an observation counts half.
+        window: How many slots count: between nine tenths of this and all of it, because the window slides by a tenth.
+        half_life: After how many slots the weight of an observation is halved.
 
     >>> Forgetting(window=4_000).bandit(quantum=1.0)[3:5]
     (400.0, 10)
@@ -49,7 +49,7 @@ class Forgetting:
 
     @property
     def period(self) -> float:
-        """How many slots a period has."""
+        """The number of slots in a period."""
         if self.window is not None:
             return self.window / min(PERIODS_PER_WINDOW, self.window)
         assert self.half_life is not None
@@ -57,12 +57,12 @@ class Forgetting:
 
     @property
     def periods(self) -> int:
-        """How many of them count, the present one included."""
+        """How many periods count, including the present one."""
         if self.window is not None:
             return min(PERIODS_PER_WINDOW, self.window)
         return PERIODS_PER_HALF_LIFE * HALF_LIVES
 
     def bandit(self, quantum: float) -> Bandit:
-        """Return the bandit without a name, with this window: what agents of the core are told."""
+        """Return the bandit without a name, with this window, for agents of the core."""
         per_reward = Quantum(quantum).per_reward
         return Bandit("", (), per_reward, self.period, self.periods, float(self.half_life or 0.0))

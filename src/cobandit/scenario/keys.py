@@ -1,7 +1,7 @@
-"""Keys and values of a scenario file, each looked at once.
+"""Keys and values of a scenario file, each checked once.
 
-Every refusal names the key's whole path, the value and what is allowed. This file knows tables and keys; what they
-mean is in `cobandit.scenario.file`.
+Every refusal names the key's whole path, the value and what is allowed. This file knows tables and keys;
+`cobandit.scenario.file` knows what they mean.
 """
 
 import difflib
@@ -17,10 +17,10 @@ from cobandit.values.errors import LocalError
 from cobandit.values.masking import masked
 
 LARGEST_NUMBER = 1e300
-"""No number of a file is as large, in either direction: nothing that is made from it overflows."""
+"""Numbers in a file must be smaller than this in absolute value, so that nothing computed from them overflows."""
 
 LARGEST_FILE = 64 * 2**20
-"""Bytes of a file that is read as a whole."""
+"""Maximum bytes of a file that is read as a whole."""
 
 _LONGEST_VALUE = 200
 MISSING = object()
@@ -30,7 +30,7 @@ Understood_co = TypeVar("Understood_co", covariant=True)
 
 
 class Table:
-    """A table of a scenario file: its keys are known ones, and each value is asked for by kind.
+    """A table of a scenario file. It accepts only known keys, and returns values by kind.
 
     >>> Table({"rat": 7}, "agents[1]", ("rate", "count"))
     Traceback (most recent call last):
@@ -48,11 +48,11 @@ class Table:
         """Take a table.
 
         Args:
-            value: What the file has there.
-            path: Where it is in the file.
+            value: The value in the file.
+            path: Its place in the file.
             known: Its keys.
-            deeper: Keys that are often looked for here and belong one table deeper, such as `schedule.slots`.
-            wanted: What must be here, for the error message; a table with some of its keys by default.
+            deeper: Keys that are often written here but belong one table deeper, such as `schedule.slots`.
+            wanted: What is expected here, for the error message; a table with some of its keys by default.
         """
         self.path = path
         if not isinstance(value, Mapping):
@@ -70,11 +70,11 @@ class Table:
         return name in self._values
 
     def get(self, name: str) -> object:
-        """Return a value of any kind; `MISSING`, which is no value of any kind, if there is none."""
+        """Return a value of any kind; `MISSING`, which is of no kind, if there is none."""
         return self._values.get(name, MISSING)
 
     def one_of(self, names: Sequence[str]) -> str:
-        """Return the one key of these that is given, or say that there are none or several."""
+        """Return which one of these keys is given, or raise an error if there are none or several."""
         given = [name for name in names if name in self]
         if len(given) != 1:
             what = f"has {' and '.join(given)}" if given else "has none of them"
@@ -83,7 +83,7 @@ class Table:
         return given[0]
 
     def refuse(self, names: Sequence[str], why: str) -> None:
-        """Refuse keys that mean nothing beside the others."""
+        """Refuse keys that have no meaning together with the others."""
         for name in names:
             if name in self:
                 raise LocalError(f"{self.key(name)} = {shown(self._values[name])} is not allowed here: {why}")
@@ -95,7 +95,7 @@ class Table:
         return as_whole(self.key(name), self.get(name), low, high)
 
     def number(self, name: str, *, low: float | None = None, high: float | None = None) -> float:
-        """Return a number in the closed range; without a lower bound any finite one."""
+        """Return a number in the closed range; without a lower bound, any finite number."""
         return as_number(self.key(name), self.get(name), low=low, high=high)
 
     def positive(self, name: str) -> float:
@@ -120,7 +120,7 @@ class Table:
         return value
 
     def choice(self, name: str, allowed: Sequence[str], *, default: str, spelled: Callable[[str], str] = str) -> str:
-        """Return one of these strings. `spelled` knows other spellings of them."""
+        """Return one of these strings. `spelled` translates other spellings."""
         value = self._values.get(name, default)
         value = spelled(value) if isinstance(value, str) else value
         if not isinstance(value, str) or value not in allowed:
@@ -144,21 +144,21 @@ class Table:
 
 
 class Understand(Protocol[Understood_co]):
-    """Makes something of what a file says; files that it names in turn are in the folder."""
+    """Turns the content of a file into a value. Files that it names are in the folder."""
 
     def __call__(self, content: Mapping[str, object], *, folder: Path | str) -> Understood_co:
-        """Return it, or raise `LocalError` with a text that names the key."""
+        """Return the value, or raise `LocalError` with a message that names the key."""
         ...
 
 
 def read_toml(path: Path | str, understand: Understand[Understood_co]) -> Understood_co:
-    """Return what a TOML file says.
+    """Return the value that a TOML file describes.
 
     Raises:
-        LocalError: The file cannot be read, or says something that cannot be. The text names the file.
+        LocalError: The file cannot be read, or something in it is invalid. The message names the file.
     """
     try:
-        content = tomllib.loads(read_bytes(path).decode("utf-8-sig"))  # some editors put a mark in front
+        content = tomllib.loads(read_bytes(path).decode("utf-8-sig"))  # some editors add a byte-order mark
     except OSError as error:
         raise LocalError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
@@ -172,7 +172,7 @@ def read_toml(path: Path | str, understand: Understand[Understood_co]) -> Unders
 
 
 def read_bytes(path: Path | str) -> bytes:
-    """Return what is in a file, unless it is larger than any that a person means: a device may have no end.
+    """Return the content of a file, unless it is unreasonably large: a device may have no end.
 
     Raises:
         LocalError: It is too large.
@@ -208,7 +208,7 @@ def as_number(path: str, value: object, *, low: float | None = None, high: float
 
 
 def wrong(path: str, allowed: str, value: object) -> LocalError:
-    """Return the error that says what a key must be and what it is."""
+    """Return the error for a key: what is allowed, and its present value."""
     if value is MISSING:
         return LocalError(f"{path} is missing: it must be {allowed}")
     return LocalError(f"{path} must be {allowed}, not {shown(value)}")
@@ -216,7 +216,7 @@ def wrong(path: str, allowed: str, value: object) -> LocalError:
 
 @contextmanager
 def located(path: str) -> Iterator[None]:
-    """Let the errors of the block begin with the path of a key."""
+    """Put the path of a key in front of errors in the block."""
     try:
         yield
     except LocalError as error:
@@ -224,8 +224,8 @@ def located(path: str) -> Iterator[None]:
 
 
 def shown(value: object) -> str:
-    """Return a value as an error shows it: whole if it is short."""
+    """Return a value as errors show it: in full if it is short."""
     if isinstance(value, bool):
-        return "true" if value else "false"  # as the file has it
+        return "true" if value else "false"  # as in the file
     text = masked(repr(value))
     return text if len(text) <= _LONGEST_VALUE else masked(reprlib.repr(value))

@@ -1,8 +1,8 @@
-"""How arms pay: the distribution of a reward, given the mean that the arm has at the moment.
+"""How arms pay: the distribution of a reward, given the arm's mean at the moment.
 
-An arm of the paper pays 1 or 0. Others pay any number in the range of rewards: by a Beta or a normal distribution, from
-a list of values, by a function of yours, or what a log has. This file says what each of them is; the draw itself is in
-`cobandit.scenario.drawing`, because both engines use it.
+An arm in the paper pays 1 or 0. Others pay any number in the range of rewards: from a Beta or a normal distribution,
+from a list of values, from a function of yours, or from a log. This file defines these ways.
+`cobandit.scenario.drawing` draws, because both engines use it.
 """
 
 import math
@@ -18,7 +18,7 @@ from cobandit.values.errors import LocalError
 from cobandit.values.reward_range import RewardRange
 
 MAX_LOG_ROWS = 1_000_000
-"""Rewards of one arm in a log, and values of a discrete one."""
+"""Maximum number of rewards of one arm in a log, and of values of a discrete one."""
 
 LEAST_CONCENTRATION = 1e-3
 MOST_CONCENTRATION = 1e9
@@ -31,7 +31,7 @@ class Bernoulli:
     law: ClassVar[int] = drawing.BERNOULLI
 
     def spread(self, _: RewardRange) -> float:
-        """Return the number that the draw needs beside the mean: none."""
+        """Return the parameter that the draw needs besides the mean: none."""
         return 0.0
 
     def expected(self, mean: float, _: RewardRange) -> float:
@@ -132,7 +132,7 @@ class Discrete:
 
     @property
     def mean(self) -> float:
-        """What it pays on average."""
+        """The average reward."""
         return math.fsum(value * chance for value, chance in zip(self.values, self.chances, strict=True))
 
     @property
@@ -160,7 +160,7 @@ class Replay:
 
     @property
     def mean(self) -> float:
-        """What it pays on average."""
+        """The average reward."""
         return math.fsum(self.log) / len(self.log)
 
 
@@ -185,7 +185,7 @@ class OwnReward:
             raise LocalError(f"a reward of your own must be a function of luck, slot and mean, not {self.function!r}")
 
     def spread(self, _: RewardRange) -> float:
-        """Return the number that the draw needs beside the mean: none."""
+        """Return the parameter that the draw needs besides the mean: none."""
         return 0.0
 
     def expected(self, mean: float, _: RewardRange) -> float:
@@ -194,10 +194,10 @@ class OwnReward:
 
 
 ByMean = Bernoulli | Beta | Normal | OwnReward
-"""What pays by the arm's mean, which may change."""
+"""Ways to pay by the arm's mean, which may change."""
 
 ByValues = Discrete | Replay
-"""What has a mean of its own."""
+"""Ways to pay that have their own mean."""
 
 Pay = ByMean | ByValues
 BERNOULLI_PAY = Bernoulli()
@@ -205,7 +205,7 @@ KINDS = (Bernoulli, Beta, Normal, Discrete, Replay, OwnReward)
 
 
 def bad_reward(arm: str, reward: object, rewards: RewardRange) -> LocalError:
-    """Return the error of a user's function whose reward is outside the range."""
+    """Return the error for a user's function that returned a reward outside the range."""
     return LocalError(
         f"the reward function of arm {arm!r} returned {reward!r}, but rewards are numbers in [{rewards.low:g}, "
         f"{rewards.high:g}]: let it return one, or declare a wider range"

@@ -1,7 +1,7 @@
-"""What a pull pays, slot by slot: the ways to pay, the course of the means and the tape, put together.
+"""What a pull pays, slot by slot: combines the ways to pay, the course of the means and the tape.
 
-This is the readable side of it; the compiled engine has the same tables (`cobandit.simulator.kernel.payment`) and the
-same formulas (`cobandit.scenario.drawing`). It counts nothing: who draws says whose pull with which number it is.
+This is the readable form. The compiled engine has the same tables (`cobandit.simulator.kernel.payment`) and the same
+formulas (`cobandit.scenario.drawing`). It counts nothing: the caller says which agent's pull it is, and its number.
 """
 
 from bisect import bisect_right
@@ -16,7 +16,7 @@ from cobandit.values.quantum import Quantum
 
 
 class Payments:
-    """All that the arms of one run pay."""
+    """The payments of all arms in one run."""
 
     def __init__(self, scenario: Scenario, tape: Tape) -> None:
         arms = scenario.arms
@@ -24,9 +24,9 @@ class Payments:
         self.per_reward = Quantum(arms.quantum).per_reward
         self.course: Course = scenario.course or Course((0,), (arms.means,))
         self.expected = [arms.expected_of(means) for means in self.course.means]
-        """By step and arm: what it pays on average."""
+        """By step and arm: the average payment."""
         self.step = 0
-        """Where in the course the last pull was."""
+        """The step of the course in which the last pull was."""
         self._by_arm = scenario.luck == "arm"
         self._keys = [tape.key(agent, Stream.REWARDS) for agent in range(len(scenario.agents))]
         self._pays = arms.each_pays
@@ -37,9 +37,9 @@ class Payments:
         """Return the reward of a pull, in quanta.
 
         Args:
-            agent: Who pulls.
+            agent: The agent that pulls.
             arm: The arm's position in the world.
-            slot: When; slots must not go back.
+            slot: The slot. Slots must not go back.
             pull: How often the agent has pulled before.
             arm_pull: How often it has pulled this arm before.
 
@@ -53,7 +53,7 @@ class Payments:
         return quanta_of(self._share(agent, arm, slot, key, number, arm_pull), self.per_reward)
 
     def reward_of(self, units: int) -> float:
-        """Return so many quanta as a reward."""
+        """Return a number of quanta as a reward."""
         return self.arms.rewards.reward_of(units / self.per_reward)
 
     def _share(self, agent: int, arm: int, slot: int, key: int, number: int, arm_pull: int) -> float:

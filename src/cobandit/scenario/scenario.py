@@ -1,6 +1,6 @@
 """A world as data: arms, agents and when they decide, how they choose, how they talk.
 
-A scenario holds no chance and no state. Together with a seed and a trial number (`cobandit.scenario.tape`) it
+A scenario has no randomness and no state. Together with a seed and a trial number (`cobandit.scenario.tape`), it
 determines a run.
 """
 
@@ -33,7 +33,7 @@ LONGEST_HORIZON = 2**40
 LONGEST_DELAY = 2**30
 MOST_AGENTS = 100_000
 MAX_LEAVES = 1_000_000
-"""With relays there may be more agents: nobody keeps anything for each of the others."""
+"""Maximum number of agents with relays. It is higher, because no agent keeps anything for each of the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class IndexFunction:
         checked_confidence(self.confidence)
 
     def __call__(self, arms: Sequence[Arm], seed: int, quantum: float = BERNOULLI) -> Policy:  # noqa: ARG002
-        """Return a fresh policy: for rewards that are 0 or 1, unless the quantum says otherwise. It uses no chance."""
+        """Return a fresh policy, for rewards of 0 or 1 unless the quantum says otherwise. It is deterministic."""
         return FromIndex(arms, index=self.index, alpha=self.alpha, confidence=self.confidence, quantum=quantum)
 
 
@@ -185,7 +185,7 @@ class Scenario:
         for position, agent in enumerate(self.agents):
             if agent.arms is not None and not set(agent.arms) <= set(self.arms.names):
                 raise LocalError(f"agent {position} has arms {agent.arms!r}: name some of {', '.join(self.arms.names)}")
-        _ = self.course  # it may leave the range, and says so
+        _ = self.course  # raises if it leaves the range
         self._check_forgetting()
         if isinstance(self.sharing, PlugIn):
             _check_plug_in(self, self.sharing)
@@ -315,12 +315,12 @@ Peers = Callable[[], tuple[tuple[int, ...], ...]]
 
 
 def peers_of_all(scenario: Scenario) -> Peers:
-    """Return a function that finds out the neighbours of every node, once, if it is asked at all."""
+    """Return a function that computes the neighbours of every node on its first call."""
     return cache(lambda: tuple(tuple(scenario.peers_of(position)) for position in range(scenario.node_count)))
 
 
 def relay_name(relay: int) -> str:
-    """Return what a relay is called: agents are called by their positions."""
+    """Return the name of a relay. Agents are named by their positions."""
     return f"relay-{relay}"
 
 
@@ -330,7 +330,7 @@ def _check_policy(what: str, policy: object) -> None:
 
 
 def _check_plug_in(scenario: Scenario, plugged: PlugIn) -> None:
-    """Raise unless the plug-in fits the network, and takes its parameters: its first instance is made, and dropped."""
+    """Raise unless the plug-in fits the network and accepts its parameters. Creates, and drops, its first instance."""
     if scenario.relay_count != plugged.hubs:
         raise LocalError(
             f"{plugged.about.title} needs hubs: {plugged.hubs}, but the topology has {scenario.relay_count}: "
@@ -342,7 +342,7 @@ def _check_plug_in(scenario: Scenario, plugged: PlugIn) -> None:
 
 
 def place_of(scenario: Scenario, position: int, names: Sequence[str], chance_key: int, graph: Peers) -> Place:
-    """Return where a node of a plug-in stands."""
+    """Return the place of a plug-in's node."""
     peers = tuple(scenario.peers_of(position))
     arms = scenario.arms_of(position)
     is_mesh = scenario.layout is None

@@ -1,9 +1,9 @@
-"""When an agent decides: schedules as data, and the clocks that walk them.
+"""When an agent decides: schedules as data, and the clocks that execute them.
 
-A schedule is a frozen description. Its clock gives the decision slots one after the other; all chance comes from the
-keys of the tape, so the same tape gives the same slots whatever the agents do. The exception is `Halving`, which is
-defined by what its agent does. Slots are numbered from 0. Nobody but the engine looks at a clock: agents never know
-when they will decide next.
+A schedule is a frozen description. Its clock returns the decision slots one after the other. All randomness comes from
+the keys of the tape, so the same tape gives the same slots whatever the agents do. The exception is `Halving`, which
+depends on what its agent does. Slots are numbered from 0. Only the engine reads clocks: agents never know when they
+will decide next.
 """
 
 import math
@@ -31,7 +31,7 @@ NEVER = 2**62
 
 
 class ClockKeys(NamedTuple):
-    """The streams of chance that a clock may use, and the slot at which it may stop looking."""
+    """The streams of randomness that a clock may use, and the slot at which it may stop."""
 
     decisions: int
     toggles: int
@@ -39,7 +39,7 @@ class ClockKeys(NamedTuple):
 
 
 class Clock(Protocol):
-    """Walks one agent's decision slots."""
+    """Returns one agent's decision slots."""
 
     def next_slot(self, after: int) -> int:
         """Return the first decision slot after this one, or any past the horizon. Arguments grow from call to call."""
@@ -59,7 +59,7 @@ class Schedule(Protocol):
 
 
 def log_of_miss(rate: float) -> float:
-    """Return log(1 - rate), which is all that a gap needs to know of a rate.
+    """Return log(1 - rate), the only function of a rate that a gap needs.
 
     >>> log_of_miss(1.0), log_of_miss(0.0)
     (-inf, -0.0)
@@ -252,7 +252,7 @@ class _OnOffClock:
         if self._online_until is None:
             self._online_until = self._toggles.next_slot(after)
         slot = self._decisions.next_slot(after)
-        # A geometric gap has no memory: what is left of it at the end of an online period is drawn anew at the next.
+        # A geometric gap has no memory: what remains of it after an online period is drawn anew in the next.
         while slot >= self._online_until:
             if self._online_until >= self._horizon:
                 return NEVER

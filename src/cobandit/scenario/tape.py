@@ -1,9 +1,9 @@
-"""All the chance of one run, from one seed.
+"""All randomness of one run, from one seed.
 
-A tape stores nothing: every number on it is a hash of where it stands (`cobandit.values.chance`). Two algorithms that
-run on the same tape meet the same decision times and the same luck, which is what makes a comparison a paired one. What
-the luck of a reward belongs to is a choice: to an agent's pull with this number, whatever the arm, or to its pull with
-this number of the arm. Only the second is the same for two algorithms that choose differently.
+A tape stores nothing: every number on it is a hash of its position (`cobandit.values.chance`). Two algorithms on the
+same tape get the same decision times and the same luck, which makes their comparison a paired one. The luck of a reward
+can belong to an agent's pull with this number, whatever the arm, or to its pull with this number of that arm. Only the
+second is the same for two algorithms that choose differently.
 """
 
 from enum import IntEnum
@@ -20,7 +20,7 @@ Luck = Literal["pull", "arm"]
 
 
 class Stream(IntEnum):
-    """What a stream of chance is for."""
+    """The purpose of a stream of randomness."""
 
     DECISIONS = 1
     TOGGLES = 2
@@ -38,7 +38,7 @@ class Tape:
         check_whole("seed", seed, 0, LARGEST_SEED)
         check_whole("trial", trial, 0, LARGEST_SEED)
         self.trial_key = stream(seed, trial)
-        """What the keys of all streams are made from."""
+        """The key from which those of all streams are derived."""
 
     def key(self, agent: int, purpose: Stream) -> int:
         """Return the key of one agent's stream."""

@@ -1,12 +1,12 @@
-"""Who talks to whom: relays with leaves, or a graph of agents. Without either, everybody talks to everybody.
+"""Who talks to whom: relays with leaves, or a graph of agents. By default, every agent talks to every other.
 
-With `Relays`, agents are leaves: each talks to its homes only, and holds totals. Relays decide nothing, hold a row for
-each agent, and form a mesh among themselves. In a `Graph` every agent decides, and passes on to its neighbours what it
-hears. This file owns what such a network is, and refuses what cannot work. It does not know how anybody talks.
+With `Relays`, agents are leaves: each talks only to its homes, and holds totals. Relays decide nothing, hold a row for
+each agent, and form a mesh among themselves. In a `Graph`, every agent decides, and passes on to its neighbours what it
+hears. This file defines such networks, and refuses those that cannot work. It does not know how agents talk.
 
-A leaf's relays have an order: leaf j prefers relay j modulo their number, then the next one, and so on round. The first
-`homes` of them that are not away are its homes. So a relay that dies is replaced by the next, and is a home again when
-it is back.
+A leaf's relays have an order: leaf j prefers relay j modulo their number, then the next one, and so on cyclically. The
+first `homes` of them that are not away are its homes. So a relay that dies is replaced by the next, and becomes a home
+again when it is back.
 """
 
 import math
@@ -21,13 +21,13 @@ from cobandit.values.errors import LocalError
 
 MAX_RELAYS = 1_000
 MAX_NODES = 2**20 - 1
-"""Agents and relays together: the compiled engine plans a decision as one integer."""
+"""Maximum number of agents and relays. The compiled engine encodes a decision as one integer."""
 
 SWAPS_PER_EDGE = 10
 """How often each edge of a random graph is exchanged with another one."""
 
 MAX_DRAWS = 100
-"""How many random graphs are drawn until one is connected."""
+"""How many random graphs are drawn at most until one is connected."""
 
 _GRAPH_STREAM = 0x6EA9
 
@@ -98,7 +98,7 @@ class Relays:
         return self.count if self.absences else self.homes
 
     def order(self, leaf: int) -> tuple[int, ...]:
-        """Return the relays in the order in which a leaf prefers them."""
+        """Return the relays in a leaf's order of preference."""
         return tuple((leaf + place) % self.count for place in range(self.count))
 
     def homes_of(self, leaf: int, away: Iterable[int] = ()) -> tuple[int, ...]:
@@ -186,7 +186,7 @@ class Graph:
 
     @classmethod
     def from_csv(cls, path: Path | str) -> "Graph":
-        """Read a file with the columns `agent` and `other`: positions, an edge in each row."""
+        """Read a file with the columns `agent` and `other`: positions, one edge per row."""
         edges: list[tuple[int, int]] = []
         for line, row in read_csv(path, ("agent", "other")):
             if not (row["agent"].strip().isdecimal() and row["other"].strip().isdecimal()):
@@ -221,11 +221,11 @@ class Graph:
 
 
 Topology = Relays | Graph
-"""Who talks to whom, where it is not everybody with everybody."""
+"""Who talks to whom, other than each to all others."""
 
 
 def _reached(edges: Sequence[tuple[int, int]]) -> set[int]:
-    """Return the agents that agent 0 is connected to, with itself."""
+    """Return the agents that agent 0 is connected to, including itself."""
     lists: dict[int, list[int]] = {}
     for one, other in edges:
         lists.setdefault(one, []).append(other)
@@ -240,14 +240,14 @@ def _reached(edges: Sequence[tuple[int, int]]) -> set[int]:
 
 
 def _circulant(agents: int, degree: int) -> list[tuple[int, int]]:
-    """Return a graph in which everybody has the nearest agents round a ring as neighbours."""
+    """Return a graph in which each agent's neighbours are the nearest agents on a ring."""
     steps = [*range(1, degree // 2 + 1), *([agents // 2] if degree % 2 else [])]
     ends = [(agent, (agent + step) % agents) for step in steps for agent in range(agents)]
     return sorted({(min(pair), max(pair)) for pair in ends})
 
 
 def _swapped(edges: list[tuple[int, int]], key: int) -> list[tuple[int, int]]:
-    """Exchange the ends of random pairs of edges, where that makes no loop and no edge twice."""
+    """Exchange the ends of random pairs of edges, where that creates no loop and no duplicate edge."""
     present = set(edges)
     for number in range(SWAPS_PER_EDGE * len(edges)):
         first, second = (int(uniform(key, 3 * number + place) * len(edges)) for place in range(2))

@@ -1,6 +1,6 @@
-"""The table `network` of a scenario file: a topology out of it, or an error that names the key, and a topology as one.
+"""The table `network` of a scenario file: turns it into a topology or an error that names the key, and back.
 
-The keys are explained in docs/scenario-files.md. What a topology is, and which cannot work, is in `topology.py`.
+docs/scenario-files.md explains the keys. `topology.py` defines topologies, and which of them cannot work.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ _BELONGS = {
     "file": "edges",
     "edges": "edges",
 }
-"""Which topology a key belongs to."""
+"""The topology that each key belongs to."""
 
 _AT_ONCE = (
     "a relay answers every share of a leaf at once. With a threshold above the leaves' all could wait for ever: a "
@@ -34,7 +34,7 @@ def topology_from(value: object, agents: int, horizon: int, folder: Path) -> Top
     """Return the topology that the table `network` describes; `None` for a mesh.
 
     Raises:
-        LocalError: A key is unknown, or a value is not allowed. The text names the key.
+        LocalError: A key is unknown, or a value is not allowed. The message names the key.
     """
     table = Table(value, "network", ("topology", *_BELONGS, "threshold"))
     kind = table.choice("topology", _KINDS, default="mesh")
@@ -75,7 +75,7 @@ def _absence(table: Table, relays: int, horizon: int) -> RelayAbsence:
 
 
 def _graph(table: Table, kind: str, agents: int, folder: Path) -> Callable[[], Graph]:
-    """Return what makes the graph, once every key was looked at."""
+    """Return a function that makes the graph, after checking every key."""
     if kind == "ring":
         return partial(Graph.ring, agents)
     if kind == "grid":
@@ -96,7 +96,7 @@ def _edge(path: str, value: object, agents: int) -> tuple[int, int]:
 
 
 def topology_written(topology: Topology | None, horizon: int) -> Mapping[str, object]:
-    """Return the table `network` that describes a topology; an empty one for a mesh. Graphs are written by edges."""
+    """Return the table `network` that describes a topology; an empty one for a mesh. Graphs are written as edges."""
     match topology:
         case Relays(count, homes, absences):
             written: dict[str, object] = {"topology": "relays", "relays": count, "homes": homes}

@@ -1,6 +1,6 @@
-"""What happened in a run, as integer rows: the common language of every engine.
+"""What happened in a run, as integer rows: a common format for all engines.
 
-Two engines agree when their traces are equal, row by row. Agents and arms stand as positions; what a column means
+Two engines agree if their traces are equal, row by row. Agents and arms are given as positions. The meaning of a column
 depends on the kind of the row.
 
     kind         agent      other       a                b                   c
@@ -34,7 +34,7 @@ class Kind(IntEnum):
 
 
 class Row(NamedTuple):
-    """One thing that happened."""
+    """One event."""
 
     slot: int
     kind: int

@@ -1,4 +1,4 @@
-"""A scenario told in plain sentences, for people who look at a report. What a program needs is in `writing.py`."""
+"""A scenario in plain sentences, for people who read a report. `writing.py` has the form for programs."""
 
 from itertools import groupby
 
@@ -42,11 +42,11 @@ _CHANGES: dict[type, str] = {
 }
 
 MOST_KINDS_TOLD = 6
-"""Of more kinds of agents only the first are described."""
+"""If there are more kinds of agents, only the first ones are described."""
 
 
 def scenario_in_words(scenario: Scenario) -> list[str]:
-    """Return sentences that tell what happens in a scenario.
+    """Return sentences that describe what happens in a scenario.
 
     >>> from cobandit.scenario import Arms
     >>> world = Scenario(100, Arms.of([0.2, 0.8]), (AgentSpec(Rate(0.5)), AgentSpec(Rate(0.5))))

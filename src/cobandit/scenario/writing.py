@@ -1,8 +1,8 @@
-"""A scenario written down: the same keys as in a scenario file, so that a result can carry its world.
+"""Writes a scenario with the same keys as in a scenario file, so that a result can include its world.
 
-Reading what was written gives the same scenario again. Arms from a file or from chance are written as their means,
-a trace as its slots, so nothing outside is needed. What an agent would do after the horizon is not written: a file may
-not say it, and no run reaches it.
+Reading it back gives the same scenario. Arms from a file or from random numbers are written as their means, a trace as
+its slots, so no other file is needed. What an agent would do after the horizon is not written: a file may not contain
+it, and no run reaches it.
 """
 
 import json
@@ -28,7 +28,7 @@ from cobandit.values.reward_range import UNIT
 
 Written = dict[str, object]
 Own = Callable[[str, object], object]
-"""Takes the path of a key and a value that no file can hold, and returns what to write there."""
+"""Takes the path of a key and a value that a file cannot hold, and returns what to write there."""
 
 
 def scenario_to_mapping(
@@ -55,7 +55,7 @@ def scenario_to_mapping(
         content["trials"] = trials
     if seed is not None:
         content["seed"] = seed
-    if scenario.luck != "pull":  # so that files without it stay as they are
+    if scenario.luck != "pull":  # keeps files without it unchanged
         content["luck"] = scenario.luck
     rewards = scenario.arms.rewards
     if rewards != UNIT:
@@ -115,7 +115,7 @@ def scenario_to_toml(scenario: Scenario, *, trials: int | None = None, seed: int
 
 
 def _before(horizon: int, agent: AgentSpec) -> AgentSpec:
-    """Return an agent that does the same before the horizon, and nothing after it."""
+    """Return an agent that behaves the same before the horizon, and does nothing after it."""
     if agent.start >= horizon:
         return replace(agent, schedule=Slots(()), start=0, stop=None, absences=_absences(horizon, agent))
     schedule = agent.schedule
@@ -192,7 +192,7 @@ def _forgetting(forgetting: Forgetting) -> Written:
 def _sharing(scenario: Scenario, own: Own) -> Written:
     if scenario.plugged is not None:
         return {**_plugged(scenario.plugged, own), "delay": scenario.delay, **_faults(scenario.faults)}
-    rules, threshold, retry, literal_notices, _ = scenario.exchange  # what a topology asks for, it says itself
+    rules, threshold, retry, literal_notices, _ = scenario.exchange  # a topology writes its own requirements
     protocol = protocol_of(rules).word or own("sharing.protocol", rules)
     written: object
     match threshold:
@@ -218,7 +218,7 @@ def _sharing(scenario: Scenario, own: Own) -> Written:
 
 
 def _plugged(plugged: PlugIn, own: Own) -> Written:
-    """Return a protocol by its word with all its parameters, or as something of your own."""
+    """Return a protocol by its name with all its parameters, or as something of your own."""
     word = plugged.about.word
     if PLUG_INS.get(word) is not plugged.build or plugged.hubs != plugged.about.hubs:
         return {"protocol": own("sharing.protocol", plugged)}
@@ -233,7 +233,7 @@ def _floats(numbers: Mapping[str, float]) -> Written:
 
 
 def _faults(faults: Faults) -> Written:
-    """Return what a network does, unless it does nothing: so that files without faults stay as they are."""
+    """Return what a network does. Empty if it does nothing, which keeps files without faults unchanged."""
     usual = Faults()
     written: Written = {}
     for name in ("loss", "duplication", "jitter", "reordering", "held_back"):
@@ -265,7 +265,7 @@ def _toml(value: object) -> str:
     match value:
         case bool():
             return "true" if value else "false"
-        case str():  # the escapes of JSON are TOML's too, but for one character that TOML wants escaped
+        case str():  # JSON's escapes are valid in TOML too, except for one character that TOML wants escaped
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         case dict():
             return f"{{ {', '.join(_entries(value))} }}"

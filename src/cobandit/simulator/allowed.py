@@ -1,6 +1,6 @@
-"""What the paper's theorems allow to a scenario, from how often its agents decided in each trial.
+"""The bounds of the paper's theorems for a scenario, given how often its agents decided in each trial.
 
-Where they say nothing, this file says nothing.
+Where the theorems say nothing, this file says nothing.
 """
 
 import statistics
@@ -24,16 +24,17 @@ from cobandit.theory import (
 from cobandit.values.reward_range import UNIT
 
 MOST_AGENTS_BY_PAIR = 400
-"""Where arms differ, or thresholds grow, every pair is looked at; of more agents that takes too long for a report."""
+"""Where arms differ or thresholds grow, every pair is computed. With more agents, that takes too long for a report."""
 
 LEAST_ALPHA = 3.0
-"""Theorem 1 asks for at least so much exploration."""
+"""Theorem 1 requires at least this much exploration."""
 
 
 def why_theorem_2_is_silent(scenario: Scenario, agents: Iterable[int] | None = None) -> str:
-    """Return why Theorem 2 says nothing about the shares of a scenario; nothing if it does.
+    """Return why Theorem 2 says nothing about the shares of a scenario; empty if it applies.
 
-    It counts fresh shares. Loss, copies and disorder add none, and neither does loss tolerance, whose repetitions are
+    It counts fresh shares. Loss, duplication and reordering add none. Neither does loss tolerance, whose repetitions
+    are not fresh shares (docs/loss-tolerance.md). Every return of an agent that was away may add one.
     no fresh shares (docs/loss-tolerance.md). Every return of an agent that was away may add one.
 
     Args:
@@ -55,14 +56,14 @@ def why_theorem_2_is_silent(scenario: Scenario, agents: Iterable[int] | None = N
 
 
 def shares_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> float | None:
-    """Return the most shares by Theorem 2(a), which holds for every policy: the mean over trials.
+    """Return the maximum number of shares by Theorem 2(a), which holds for every policy: the mean over trials.
 
     Args:
         scenario: The world.
         decisions: How often each agent decided, for each trial.
 
     Returns:
-        Nothing, if the theorem is silent about this scenario, or if that would take too long.
+        `None` if the theorem does not apply to this scenario, or if the computation would take too long.
     """
     if why_theorem_2_is_silent(scenario):
         return None
@@ -80,11 +81,11 @@ def shares_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> fl
 
 
 def regret_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> float | None:
-    """Return the most group regret by Theorem 1: the mean over trials. The arguments are those of `shares_allowed`.
+    """Return the maximum group regret by Theorem 1: the mean over trials. The arguments are those of `shares_allowed`.
 
-    The theorem is about delta = 1/N (UCB) and 1/N^2 (AAE); with another confidence it is a yardstick. With a threshold
-    that grows it asks for the values in force at a moment that no trial keeps: the largest that a run with these
-    decisions can reach stand in for them, so the number is larger than the theorem's, and still a bound.
+    The theorem is about delta = 1/N (UCB) and 1/N^2 (AAE); with another confidence it is only a reference value. With a
+    growing threshold, it requires the values in force at a moment that trials do not record. The largest ones that a
+    run with these decisions can reach replace them, so the result is larger than the theorem's, and still a bound.
     """
     if scenario.plugged or any(agent.policy is not None for agent in scenario.agents):
         return None
@@ -115,14 +116,14 @@ def regret_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> fl
 
 
 def immediate_shares(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> float | None:
-    """Return what immediate broadcast would have sent: the mean over trials. Nothing, if arms or a topology differ."""
+    """Return what immediate broadcast would have sent: the mean over trials; `None` if arms or a topology differ."""
     if scenario.topology is not None or not _have_same_arms(scenario):
         return None
     return statistics.fmean(immediate_share_count(trial) for trial in decisions)
 
 
 def _is_printed(scenario: Scenario) -> bool:
-    """Return whether agents talk as Algorithm 1 prints it, on a network that is as the paper assumes."""
+    """Return whether agents talk as Algorithm 1 is printed, on a network as the paper assumes it."""
     is_bounded = 1 in protocol_of(scenario.exchange.rules).theorems
     is_paper = is_bounded and scenario.exchange.retry is None and scenario.faults.are_none and not scenario.topology
     return is_paper and not any(agent.absences for agent in scenario.agents)

@@ -1,7 +1,7 @@
-"""What a simulation is set beside: the same world in which nobody talks, and in which everybody is told everything.
+"""Baselines for a simulation: the same world without communication, and with immediate broadcast.
 
-This file owns which baselines a world has and when one would take too long. They run on the tapes of the run itself, so
-trial by trial all meet the same decision times and the same luck.
+This file decides which baselines a world has, and which would take too long. They run on the tapes of the run itself,
+so in each trial all have the same decision times and the same luck.
 """
 
 from dataclasses import replace
@@ -13,17 +13,17 @@ from cobandit.scenario.scenario import Scenario
 from cobandit.values.errors import LocalError
 
 MOST_SHARES = {"compiled": 1_000_000_000, "reference": 2_000_000}
-"""The most shares that a broadcast may send in all trials, by engine: under a minute or two."""
+"""Maximum number of shares that a broadcast may send in all trials, by engine: under a minute or two."""
 
 
 def baselines(scenario: Scenario, decisions: float, trials: int, engine: str) -> dict[str, Scenario]:
-    """Return the worlds to set beside a scenario, by their names.
+    """Return the worlds to compare a scenario with, by name.
 
     Args:
         scenario: The world.
-        decisions: How many decisions a trial has, on average.
-        trials: How many trials are run.
-        engine: The engine, which says how long a broadcast takes.
+        decisions: The average number of decisions in a trial.
+        trials: The number of trials.
+        engine: The engine, which determines how long a broadcast takes.
     """
     ways = {SILENT.title: silent()}
     if scenario.topology is None and not why_no_broadcast(scenario, decisions, trials, engine):
@@ -33,14 +33,14 @@ def baselines(scenario: Scenario, decisions: float, trials: int, engine: str) ->
         try:
             world = replace(scenario, sharing=sharing)
         except LocalError:
-            continue  # it is about a world that needs its own way to talk
+            continue  # this world requires its own way to talk
         if world != scenario:
             found[title] = world
     return found
 
 
 def why_no_broadcast(scenario: Scenario, decisions: float, trials: int, engine: str) -> str:
-    """Return why a broadcast would take too long, in words; nothing if it does not. Arguments are as of `baselines`."""
+    """Return in words why a broadcast would take too long; empty if it would not. Arguments are as of `baselines`."""
     shares, most = decisions * (len(scenario.agents) - 1) * trials, MOST_SHARES[engine]
     if shares <= most:
         return ""

@@ -1,7 +1,7 @@
-"""How a figure becomes a picture: one SVG for a light and a dark page, or a PDF for print; and how a page shows it.
+"""Turns a figure into a picture: one SVG for light and dark pages, or a PDF for print; and shows it on a page.
 
-This file owns size, ink and paper, which are those of `cobandit.look`. It knows nothing of what is drawn, and
-matplotlib only from inside its functions, because the core does not need it.
+This file owns size, ink and paper, taken from `cobandit.look`. It does not know what is drawn, and imports matplotlib
+only inside its functions, because the core does not need it.
 """
 
 import base64
@@ -24,14 +24,14 @@ WIDTH = 9.0
 """The width of a figure, in inches."""
 
 NARROW = 5.0
-"""The width of a figure that is read as a whole on a phone."""
+"""The width of a figure that fits a phone's screen."""
 
 SERIES = range(1, 9)
-"""The colours that are told apart in any theme, as numbered in the style sheet."""
+"""The colours that can be distinguished in any theme, as numbered in the style sheet."""
 
 
 _THEMED = ("ink", "card", "line", *(f"series-{number}" for number in SERIES))
-"""All colours that a figure has."""
+"""All colours in a figure."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Picture:
     """One figure.
 
     Args:
-        name: What its files are called.
+        name: The name of its files.
         caption: What it shows, in words.
-        svg: The figure, in the colours of the theme that the reader's system has.
+        svg: The figure, in the colours of the reader's system theme.
         drawn_for_print: Draws it as PDF, on white.
-        is_narrow: Whether it is read as a whole on a phone.
+        is_narrow: Whether it fits a phone's screen.
     """
 
     name: str
@@ -62,11 +62,11 @@ class Picture:
         )
 
     def files(self) -> dict[str, bytes]:
-        """Return it as files for other documents, by their names: SVG and PDF."""
+        """Return it as files for other documents, by name: SVG and PDF."""
         return {f"{self.name}.svg": self.svg, f"{self.name}.pdf": self.drawn_for_print()}
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
+        """Return the representation for a notebook."""
         return self.html()
 
 
@@ -85,7 +85,7 @@ def picture(
 
 
 def _in_both_themes(svg: bytes) -> bytes:
-    """Return a figure that was drawn on a light page with names in place of its colours, and both themes."""
+    """Return a figure drawn for a light page with named colours instead, and both themes."""
     light, dark = ({name: colours(dark=is_dark)[name] for name in _THEMED} for is_dark in (False, True))
     names = {colour: name for name, colour in light.items()}
     text = re.sub("|".join(map(re.escape, names)), lambda found: f"var(--{names[found.group()]})", svg.decode("utf-8"))
@@ -97,7 +97,7 @@ def _in_both_themes(svg: bytes) -> bytes:
 
 
 def series(number: int) -> str:
-    """Return a colour of the theme that is being drawn, by its number from 1."""
+    """Return a colour of the theme being drawn, by its number from 1."""
     from matplotlib import rcParams  # noqa: PLC0415  # the core does not need matplotlib
 
     cycle: list[str] = rcParams["axes.prop_cycle"].by_key()["color"]
@@ -149,7 +149,7 @@ def _page() -> AbstractContextManager[None]:
             "xtick.color": ink,
             "ytick.color": ink,
             "hatch.linewidth": 0.6,
-            "svg.fonttype": "none",  # text is text
+            "svg.fonttype": "none",  # keep text as text
             "svg.hashsalt": "cobandit",
             "pdf.fonttype": 42,
         }

@@ -1,7 +1,7 @@
-"""Figures for print and notebooks: on white, in colours that everybody tells apart, with text as text.
+"""Figures for print and notebooks: on white, in colours that all readers can distinguish, with text as text.
 
-This file owns size and fonts; the colours are those of `cobandit.look`. What is drawn is in `plots.py`. Pages with a
-light and a dark theme take their pictures from `canvas.py`.
+This file owns size and fonts; the colours are those of `cobandit.look`. `plots.py` draws the content. Pages with a
+light and a dark theme get their pictures from `canvas.py`.
 """
 
 import io
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from cobandit.simulator.results import Results
 
 PALETTE = tuple(colours(dark=False)[f"series-{number}"] for number in range(1, 8))
-"""The series of the look, on white, which `tests/look` holds to a contrast of 3 and a distance with any colour vision.
-There are as many markers, and four lines: 28 scenarios differ in colour or line; in grey, seven differ in markers."""
+"""The series of the look, on white. `tests/look` requires a contrast of 3, and a distance with any colour vision. There
+are as many markers, and four lines: 28 scenarios differ in colour or line; in grey, seven differ in markers."""
 
 SIZE = (6.4, 4.0)
 """In inches: the width of a page's text."""
 
 MOST_AGENTS = 100
-"""The most agents that have a place on the axis."""
+"""How many agents fit on the axis."""
 
 _LABELS = {"group_regret": "group regret (reward lost)", "shares": "shares sent (messages)"}
 
@@ -47,7 +47,7 @@ _STYLE: Any = {
 }
 
 _FILES: Any = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "cobandit"}
-"""Fonts are embedded in PDF and PostScript; SVG has text. The same figure gives the same file."""
+"""PDF and PostScript embed fonts; SVG has text. The same figure gives the same file."""
 
 _NO_DATE: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
@@ -62,14 +62,14 @@ class Chart(Figure):
             super().savefig(fname, **{"dpi": 300, "metadata": _NO_DATE.get(kind), **options})
 
     def _repr_png_(self) -> bytes:
-        """Return what a notebook shows."""
+        """Return the representation for a notebook."""
         file = io.BytesIO()
         self.savefig(file, format="png", dpi=110)
         return file.getvalue()
 
 
 def over_time(results: "Results", column: str, log: str) -> Chart:
-    """Draw a column over time if there are checkpoints, else at the end."""
+    """Draw a column over time if there are checkpoints, otherwise at the end."""
     if log not in {"", "x", "y", "xy"}:
         raise LocalError(f'log must be "x", "y", "xy" or "" for none, not {log!r}')
     if "x" in log and not len(results.over_time):

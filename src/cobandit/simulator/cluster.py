@@ -1,8 +1,7 @@
-"""Trials on many machines: a Dask cluster as an executor. Nothing else in cobandit knows Dask.
+"""Trials on many machines: a Dask cluster as an executor. This is the only file that knows Dask.
 
-A worker that dies is no loss: the scheduler gives its trials to another, and a trial depends on its scenario, the seed
-and its number alone. A cluster that is gone altogether is an error; with a folder for the results, the trials that
-were done are kept.
+If a worker dies, the scheduler gives its trials to another, because a trial depends only on its scenario, the seed and
+its number. If the whole cluster is gone, that is an error; with a folder for the results, finished trials are kept.
 """
 
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from cobandit.values.errors import LocalError
 from cobandit.values.extras import needed_by
 
 CONNECT_WITHIN_S = 10.0
-"""How long to wait for a scheduler to answer."""
+"""Seconds to wait for a scheduler to answer."""
 
 
 @contextmanager
@@ -22,8 +21,8 @@ def cluster(address: str) -> Iterator[Executor]:
     """Connect to the Dask scheduler at an address such as tcp://scheduler:8786, and yield an executor.
 
     Raises:
-        LocalError: Dask is not installed, nobody answers, the workers have no cobandit or another version of it, or the
-            cluster went away.
+        LocalError: Dask is not installed, the scheduler does not answer, the workers have no cobandit or another
+            version of it, or the cluster went away.
     """
     with needed_by("a cluster"):
         from distributed import Client, KilledWorker  # noqa: PLC0415  # only clusters need it
@@ -45,5 +44,5 @@ def cluster(address: str) -> Iterator[Executor]:
 
 
 def version_here() -> str:
-    """Return the version of cobandit where this is called."""
+    """Return the version of cobandit where this runs."""
     return cobandit.__version__

@@ -1,8 +1,8 @@
-"""Two scenarios compared trial by trial: the difference with its interval, two tests, and the ratio with its interval.
+"""Compares two scenarios trial by trial: the difference with its interval, two tests, and the ratio with its interval.
 
-Trial 7 of both ran on the same tape, so its difference has less luck in it than either number. Student's paired t test
-takes the differences for normal; the permutation test takes only their signs for exchangeable, and looks at all 2^n of
-them, or at `RANDOM_FLIPS` of them if there are more. Plain numbers in, no frames.
+Trial 7 of both ran on the same tape, so its difference contains less luck than either number. Student's paired t test
+assumes that differences are normal. The permutation test only assumes that their signs are exchangeable; it evaluates
+all 2^n assignments, or `RANDOM_FLIPS` of them if there are more. This uses plain numbers, no frames.
 """
 
 import math
@@ -15,10 +15,10 @@ from cobandit.values.chance import stream
 from cobandit.values.errors import LocalError
 
 MAX_EXACT = 14
-"""Of so many trials all assignments of signs are looked at."""
+"""Up to this many trials, all assignments of signs are evaluated."""
 
 RANDOM_FLIPS = 10_000
-"""Assignments of signs that are looked at if there are more trials; the same ones each time."""
+"""With more trials, this many assignments of signs are evaluated; the same ones each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class Comparison:
     correlation: float | None
     """The correlation between the two over trials; `None` if one of them never varies."""
     trials_saved: float | None
-    """How many times as many trials the same interval would take if the two ran on unrelated tapes: the sum of both
-    variances over the variance of the difference. Nothing, if the difference never varies."""
+    """How many times more trials the same interval would take if the two ran on unrelated tapes: the sum of both
+    variances over the variance of the difference. `None` if the difference never varies."""
 
     def __str__(self) -> str:
         low, high = self.difference.low, self.difference.high
@@ -62,7 +62,7 @@ class Comparison:
 
 
 def compare(one: str, other: str, quantity: str, ones: Sequence[float], others: Sequence[float]) -> Comparison:
-    """Compare what two scenarios measured, trial by trial.
+    """Compare the measurements of two scenarios, trial by trial.
 
     Raises:
         LocalError: There are fewer than two trials.
@@ -94,14 +94,14 @@ def _p_of_t(differences: Sequence[float]) -> float:
 
 
 def _p_of_signs(differences: Sequence[float]) -> float:
-    """Return how many assignments of signs bring a sum at least as far from zero."""
+    """Return the share of sign assignments whose sum is at least as far from zero."""
     seen = abs(math.fsum(differences)) * (1.0 - 1e-12)  # sums of the same numbers in another order are as large
     if len(differences) <= MAX_EXACT:
         sums = [0.0]
         for value in differences:
             sums = [total + signed for total in sums for signed in (value, -value)]
         return sum(abs(total) >= seen for total in sums) / len(sums)
-    reached = 1  # the signs as they are
+    reached = 1  # the actual signs
     for flip in range(RANDOM_FLIPS):
         total = 0.0
         for place, value in enumerate(differences):
@@ -113,7 +113,7 @@ def _p_of_signs(differences: Sequence[float]) -> float:
 
 
 def _ratio(ones: Sequence[float], others: Sequence[float]) -> Ratio:
-    """Return the ratio of the means, with Fieller's interval: all r for which ones less r times others may be zero."""
+    """Return the ratio of the means, with Fieller's interval: all r for which ones minus r times others may be zero."""
     top, bottom = statistics.fmean(ones), statistics.fmean(others)
     if bottom == 0.0:
         return Ratio(None, None, None)

@@ -1,6 +1,6 @@
-"""What one run measured, as columns: by checkpoint, by arm, and what is kept only if it is asked for.
+"""The measurements of one run as columns: by checkpoint, by arm, and further ones on request.
 
-Columns are plain lists, so that a trial is small and goes anywhere. How they become frames is in `frames.py`.
+Columns are plain lists, so that a trial is small and can be sent anywhere. `frames.py` turns them into frames.
 """
 
 from collections.abc import Sequence
@@ -13,16 +13,16 @@ from cobandit.simulator.result import Result
 from cobandit.values.errors import LocalError
 
 Detail = Literal["pulls", "links", "agents_over_time"]
-"""A frame that is kept only if it is asked for."""
+"""A frame that is kept only on request."""
 
 MAX_DETAIL_ROWS = 200_000
-"""Rows of one trial in such a frame."""
+"""Maximum rows of one trial in such a frame."""
 
 Columns = dict[str, list[Any]]
 
 
 def check_details(scenario: Scenario, keep: Sequence[str], checkpoints: int) -> None:
-    """Raise unless these frames can be kept of a scenario.
+    """Raise unless these frames can be kept for a scenario.
 
     Raises:
         LocalError: There is no such frame, it needs checkpoints, or it would be too large.
@@ -58,13 +58,13 @@ def over_time_of(result: Result) -> Columns:
 
 
 def arms_of(result: Result) -> Columns:
-    """Return the columns of `arms`; arms go by position until they are in a frame."""
+    """Return the columns of `arms`. Arms are given by position until they are in a frame."""
     pulls = result.pulls.sum(axis=0).tolist()
     return {"arm": list(range(len(pulls))), "pulls": pulls, "rewards": result.rewards.sum(axis=0).tolist()}
 
 
 def details_of(result: Result, keep: Sequence[str]) -> dict[str, Columns]:
-    """Return the columns of the frames that are asked for."""
+    """Return the columns of the requested frames."""
     return {name: _DETAILS[name](result) for name in keep}
 
 
@@ -79,7 +79,7 @@ def _pulls(result: Result) -> Columns:
 
 
 def _links(result: Result) -> Columns:
-    """Return the links over which something was sent."""
+    """Return the links over which anything was sent."""
     said = result.communication
     kinds = {name: getattr(said, name) for name in ("shares", "notices", "retries", "acknowledgements")}
     used = np.nonzero(sum(kinds.values()))

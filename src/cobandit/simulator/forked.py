@@ -1,8 +1,8 @@
-"""Work in Python in several processes at once: threads would take turns on one core.
+"""Python work in several processes at once, because threads would take turns on one core.
 
-A process is forked, so it has everything that this one has: policies and protocols of a script or a notebook, functions
-without a name. Only what it returns or raises is sent back. What it changes elsewhere, such as a list of the user's, is
-not. Where a process cannot be forked, the caller has to do without (`can_fork`).
+A process is forked, so it has everything that this one has: policies and protocols from a script or a notebook, and
+lambdas. Only its return values and exceptions are sent back. Other changes, such as to a list of the user's, are not.
+Where a process cannot be forked, the caller must do without (`can_fork`).
 
 No process outlives the one that forked it, however that one ends.
 """
@@ -25,34 +25,34 @@ Given = TypeVar("Given")
 Returned = TypeVar("Returned")
 
 SECONDS_TO_END = 1.0
-"""How long a process may take to end when it is told to."""
+"""Seconds that a process may take to end after it is told to."""
 
 _C_LIBRARY = ctypes.CDLL(None) if sys.platform == "linux" else None
 _SIGNAL_AT_PARENTS_END = 1
 """`PR_SET_PDEATHSIG` of Linux's `prctl`."""
 
 _FORKING = threading.Lock()
-"""Held while a process is forked: one that another thread forks then would keep the sending end of its pipe open."""
+"""Held while forking. Otherwise a process that another thread forks would keep the sending end of the pipe open."""
 
 
 def can_fork() -> bool:
-    """Return whether processes can be forked: not on macOS and Windows, and not by a worker of `multiprocessing`."""
+    """Return whether processes can be forked: not on macOS and Windows, nor in a worker of `multiprocessing`."""
     return sys.platform == "linux" and not multiprocessing.current_process().daemon
 
 
 def in_processes(work: Callable[[Given], Returned], given: Sequence[Given], workers: int) -> Iterator[Returned]:
-    """Do some work for each that is given, and yield what it returns as soon as it is done, in no particular order.
+    """Do some work for each given item, and yield each result as soon as it is done, in no particular order.
 
-    The thread that takes the first must live until the last: the processes end with it.
+    The thread that takes the first result must live until the last, because the processes end with it.
 
     Raises:
         LocalError: A process ended before its work was done.
-        BaseException: What the work has raised, with a note of where.
+        BaseException: An exception from the work, with a note of where it was raised.
     """
     context = multiprocessing.get_context("fork")
     turn = context.Value("q", 0)
     running: dict[Connection, Any] = {}
-    """The processes, by the ends at which this one hears them."""
+    """The processes, by the receiving ends of their pipes."""
     try:
         for _ in range(min(workers, len(given))):
             with _FORKING:
@@ -62,7 +62,7 @@ def in_processes(work: Callable[[Given], Returned], given: Sequence[Given], work
                     target=_work, args=(work, given, turn, sender, heard_at, os.getpid()), daemon=True
                 )
                 process.start()
-                sender.close()  # so that the end of the process is the end of what it sends
+                sender.close()  # so that the pipe ends when the process ends
             running[receiver] = process
         returned = 0
         while hearing := [receiver for receiver in running if not receiver.closed]:
@@ -74,7 +74,7 @@ def in_processes(work: Callable[[Given], Returned], given: Sequence[Given], work
                     receiver.close()
                     _check_end(running[receiver])
                     continue
-                value, error = pickle.loads(said)  # noqa: S301  # it comes from a process of this one
+                value, error = pickle.loads(said)  # noqa: S301  # from a child of this process
                 if error is not None:
                     raise error
                 returned += 1
@@ -111,13 +111,13 @@ def _work(
     heard_at: Sequence[Connection],
     parent: int,
 ) -> None:
-    """Take one after the other, as long as there are any, and the process that forked this one."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a handler of that process would keep this one alive
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # this one ends with that one
+    """Process items one after another, as long as there are any and the parent process lives."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a handler of the parent would keep this process alive
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # this process ends with its parent
     if _C_LIBRARY is not None:
         _C_LIBRARY.prctl(_SIGNAL_AT_PARENTS_END, ctypes.c_ulong(signal.SIGKILL))
     for receiver in heard_at:
-        receiver.close()  # so that nobody can be heard when that process is gone
+        receiver.close()  # so that no pipe stays open when the parent is gone
     while os.getppid() == parent:
         with turn.get_lock():
             place, turn.value = turn.value, turn.value + 1
@@ -130,11 +130,11 @@ def _work(
         try:
             sender.send_bytes(said)
         except BrokenPipeError:
-            return  # nobody hears any more
+            return  # the parent no longer reads
 
 
 def _portable(error: BaseException) -> BaseException:
-    """Return an error as it is, or in words if it cannot be sent; with a note of where it was raised."""
+    """Return an error unchanged, or as text if it cannot be sent, with a note of where it was raised."""
     note = "".join(traceback.format_exception(error))
     try:
         portable: BaseException = pickle.loads(pickle.dumps(error))  # noqa: S301  # made a line before

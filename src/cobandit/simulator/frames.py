@@ -1,7 +1,7 @@
-"""What many trials measured, as tidy frames: which frames there are, with which columns, and how trials become them.
+"""The measurements of many trials, as tidy frames: which frames and columns exist, and how trials become frames.
 
-Every frame begins with the scenario, what a sweep varied in it, and the trial. Four frames are always there, because
-they are small: a row per trial, per agent, per checkpoint and per arm. Three are kept only if they are asked for: they
+Every frame begins with the scenario, the varied parameters of a sweep, and the trial. Four frames always exist, because
+they are small: a row per trial, per agent, per checkpoint and per arm. Three are kept only on request, because they
 grow with agents times arms, with pairs, or with checkpoints times agents.
 """
 
@@ -70,13 +70,13 @@ def frame_of(
     arm_names: Mapping[str, Sequence[str]],
     parameters: Mapping[str, Mapping[str, Any]],
 ) -> pd.DataFrame:
-    """Return the columns of all trials below each other.
+    """Return the columns of all trials, stacked.
 
     Args:
-        name: Of the frame.
+        name: The frame's name.
         parts: For each trial its scenario, its number and its columns.
-        arm_names: Of each scenario.
-        parameters: What a sweep varied, by scenario: columns after the scenario's.
+        arm_names: The names of the arms, by scenario.
+        parameters: The varied parameters of a sweep, by scenario: columns after the scenario's.
     """
     kinds = COLUMNS[name]
     scenarios: list[str] = []

@@ -1,8 +1,8 @@
 """From trials to a mean with its 95 % interval: Student's t, without a statistics library.
 
-Few trials are the usual case, and there the normal quantile is far too small: 1.96 in place of 4.30 for three. The
+Few trials are the usual case, where the normal quantile is far too small: 1.96 instead of 4.30 for three. The
 distribution function of t with whole degrees of freedom is a finite sum (Abramowitz and Stegun, 26.7.3 and 26.7.4), so
-the quantile is a bisection of it; that is all that scipy would be needed for.
+a bisection of it gives the quantile. Nothing else would require scipy.
 """
 
 import math
@@ -13,12 +13,12 @@ from functools import lru_cache
 
 CONFIDENCE = 0.95
 _LARGEST_SUM = 500
-"""Beyond so many degrees of freedom the expansion around the normal quantile has ten right digits."""
+"""With more degrees of freedom, the expansion around the normal quantile has ten correct digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over trials. With a single trial nothing but the mean is known."""
+    """A mean over trials. With a single trial, only the mean is known."""
 
     mean: float
     sd: float | None
@@ -36,9 +36,9 @@ def estimate(values: Sequence[float], *, least: float | None = None) -> Estimate
     """Return the mean of the trials with its interval.
 
     Args:
-        values: What each trial measured.
-        least: What the quantity cannot be below: a count is never negative. The interval is cut there; it still covers
-            the true mean as often.
+        values: The measurement of each trial.
+        least: A lower bound of the quantity: a count is never negative. The interval is cut there; it still covers the
+            true mean as often.
 
     >>> three = estimate([1.0, 2.0, 3.0])
     >>> three.mean, three.sd, round(three.low, 3), round(three.high, 3)
@@ -58,7 +58,7 @@ def estimate(values: Sequence[float], *, least: float | None = None) -> Estimate
 
 
 def half_width(one: Estimate) -> float | None:
-    """Return half of the 95 % interval, which is what ± tells: from the mean to the end that nothing cuts off."""
+    """Return half of the 95 % interval, for ±: from the mean to the end that is not cut off."""
     return None if one.high is None else one.high - one.mean
 
 

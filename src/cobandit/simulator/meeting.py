@@ -1,8 +1,8 @@
-"""Who knows whom at the beginning of a readable run, and which relays are a leaf's homes while it goes on.
+"""Who knows whom at the beginning of a readable run, and which relays are a leaf's homes during the run.
 
-Everybody knows its neighbours, their arms and their roles from the beginning (Appendix H.1): in a mesh everybody else,
-in a graph the agents at the other ends of its edges, and a leaf its relays. This file drives agents, and knows no slot
-but the one that it is told.
+All nodes know their neighbours, with arms and roles, from the beginning (Appendix H.1): in a mesh all others, in a
+graph the agents at the other ends of the edges, and for a leaf its relays. This file drives agents, and knows no slot
+other than the one that it is given.
 """
 
 from collections.abc import Collection
@@ -17,7 +17,7 @@ from cobandit.scenario.topology import Graph, RelayAbsence, Relays
 
 
 def meet(scenario: Scenario, tape: Tape) -> list[Agent]:
-    """Build the agents, and after them the relays. Everybody knows its neighbours."""
+    """Build the agents, and then the relays. All know their neighbours."""
     sharing = scenario.exchange._replace(forwards=isinstance(scenario.topology, Graph))
     agents = [
         Agent(
@@ -30,7 +30,7 @@ def meet(scenario: Scenario, tape: Tape) -> list[Agent]:
     ]
     agents += [_relay(scenario, relay) for relay in range(scenario.relay_count)]
     counts_alike = len({agent.policy.quantum for agent in agents}) == 1
-    for agent in agents:  # all are this program's own, so what they say can be, unless they count in different steps
+    for agent in agents:  # all belong to this program, so their messages are valid, unless their quanta differ
         agent.endpoint.peers.trusts = counts_alike
     for position, agent in enumerate(agents):
         for peer in scenario.peers_of(position):
@@ -41,29 +41,29 @@ def meet(scenario: Scenario, tape: Tape) -> list[Agent]:
 
 
 def bandits_of(scenario: Scenario) -> tuple[Bandit, ...]:
-    """Return what agents are told of windows: nothing, if they forget nothing."""
+    """Return the bandits that agents need for windows: none if they forget nothing."""
     return () if scenario.forgetting is None else (scenario.forgetting.bandit(scenario.arms.quantum),)
 
 
 def role_of(scenario: Scenario, position: int) -> dict[str, bool]:
-    """Return with which role an agent or relay says that it is here."""
+    """Return the role with which an agent or relay announces itself."""
     match scenario.topology:
         case Relays():
             is_relay = position >= len(scenario.agents)
             return {"is_relay": is_relay, "is_leaf": not is_relay}
-        case Graph():  # everybody passes on what it hears
+        case Graph():  # each passes on what it hears
             return {"is_relay": True}
     return {}
 
 
 def _relay(scenario: Scenario, relay: int, incarnation: int = 0) -> Agent:
-    """Build a relay. It never decides, so its policy is of no account."""
+    """Build a relay. It never decides, so its policy does not matter."""
     name, policy = relay_name(relay), UCB(scenario.arms.names, quantum=scenario.arms.quantum)
     return Agent(name, policy, scenario.exchange, incarnation=incarnation, bandits=bandits_of(scenario))
 
 
 def _introduce(scenario: Scenario, agents: list[Agent]) -> None:
-    """Let everybody tell its role, before the run: nobody counts that."""
+    """Let all nodes announce their roles before the run, without counting the messages."""
     places = {agent.name: place for place, agent in enumerate(agents)}
     for position, agent in enumerate(agents):
         for notice in agent.join(0, **role_of(scenario, position)).outgoing:
@@ -73,9 +73,9 @@ def _introduce(scenario: Scenario, agents: list[Agent]) -> None:
 
 
 class Fleet:
-    """Which relays are the homes of which leaf, as relays go away and come back.
+    """Assigns homes to leaves, as relays go away and come back.
 
-    Nobody says that a relay is away: its neighbours notice that connections break, and the driver tells them so.
+    No message says that a relay is away. Its neighbours notice broken connections, and the driver tells them.
     """
 
     def __init__(self, scenario: Scenario, agents: list[Agent]) -> None:
@@ -87,7 +87,7 @@ class Fleet:
         self._starts = [0] * scenario.relay_count
 
     def start(self, position: int, now: float) -> Outcome:
-        """A relay is back: as it was, or without anything that it knew. Return what it says."""
+        """Bring a relay back: as it was, or without its knowledge. Return what it sends."""
         relay = position - self._leaves
         if not self._absence(relay, now).forgets:
             return Outcome(wake_at=self._agents[position].wake_at)
@@ -101,7 +101,7 @@ class Fleet:
         return next(one for one in self._topology.absences if (one.relay, one.rejoin) == (relay, rejoin))
 
     def rehome(self, away: Collection[str], now: float) -> bool:
-        """Let leaves turn to their homes, and relays to each other. Return whether there was anything to do."""
+        """Connect leaves to their homes, and relays to each other. Return whether anything changed."""
         topology, leaves = self._topology, self._leaves
         if not topology.absences:
             return False

@@ -1,7 +1,7 @@
-"""Several results as one, or why they do not belong together.
+"""Merges several results, or says why they do not belong together.
 
-They do if they come from the same seed, version, checkpoints and frames, and if together they have the same trials of
-every scenario, each once and without a gap.
+They must come from the same seed, version, checkpoints and frames. Together they must have the same trials of every
+scenario, each once and without a gap.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ def _agreed(what: str, values: Sequence[object]) -> None:
 
 
 def _trials(held: Mapping[str, list[int]]) -> tuple[int, int]:
-    """Return the first trial of all scenarios, and how many there are."""
+    """Return the first trial of all scenarios, and the number of trials."""
     for name, numbers in held.items():
         ordered = sorted(numbers)
         twice = [number for number, after in pairwise(ordered) if number == after]
@@ -87,7 +87,7 @@ def _both(texts: Sequence[str]) -> str:
 
 
 def _stacked(frames: Sequence[pd.DataFrame], about: About) -> pd.DataFrame:
-    """Return frames below each other, in the order of the scenarios and of the trials' numbers."""
+    """Return the frames stacked, in the order of the scenarios and of the trials' numbers."""
     whole = pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
     places = {name: place for place, name in enumerate(about.scenarios)}
     order = pd.DataFrame({"scenario": whole["scenario"].map(places), "trial": whole["trial"]})

@@ -1,8 +1,8 @@
-"""What was offered and what was taken, where the means of arms change: all that regret needs then.
+"""What was offered and what was taken where the means of arms change: the data for regret.
 
-Pulls of an arm no longer say what they cost, because the same arm was good and then bad. So three sums are kept for
-each agent: what its pulls paid on average, what each arm would have paid in the same slots, and how far below the
-best arm of the moment it was. Both engines add them up in the order of decisions, to the same bit.
+The number of pulls of an arm no longer determines their cost, because the same arm was good and then bad. So three sums
+are kept for each agent: what its pulls paid on average, what each arm would have paid in the same slots, and how far
+below the best arm of the moment it was. Both engines add them in the order of decisions, with bit-identical results.
 """
 
 from collections.abc import Sequence
@@ -18,15 +18,15 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(slots=True)
 class Moving:
-    """The sums of a run, and by checkpoint."""
+    """The sums of a run, in total and by checkpoint."""
 
     gained: Numbers
-    """By agent: what the arms it pulled paid on average, added up over its decisions."""
+    """By agent: the average payments of the arms it pulled, added up over its decisions."""
     offered: Numbers
-    """By agent and arm: what the arm would have paid on average, over the same decisions; minus infinity, if the agent
+    """By agent and arm: what the arm would have paid on average over the same decisions; minus infinity if the agent
     does not have the arm."""
     dynamic: Numbers
-    """By agent: how far the arm it pulled was below the best arm of the moment, added up."""
+    """By agent: how far each pulled arm was below the best arm of the moment, added up."""
     gained_at: Numbers
     best_at: Numbers
     """By checkpoint and agent: the most that one arm would have paid."""
@@ -44,21 +44,21 @@ class Moving:
             return NotImplemented
         return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in self.__slots__)
 
-    __hash__ = None  # type: ignore[assignment]  # it is compared, not looked up
+    __hash__ = None  # type: ignore[assignment]  # it is compared, not used as a key
 
 
 class Account:
     """The sums of the readable engine, while it runs."""
 
     def __init__(self, scenario: Scenario, expected: Sequence[Sequence[float]]) -> None:
-        """Take the world, and what its arms pay on average, by step of their course."""
+        """Take the world, and the average payments of its arms, by step of their course."""
         count = len(scenario.agents)
         self._expected = np.array(expected)
         self._offered = offered_at_first(scenario)
         has = self._offered == 0.0
         sets, self._set = np.unique(has, axis=0, return_inverse=True)
         self._best = [[float(row[own].max()) for own in sets] for row in self._expected]
-        """By step and arm set: what the best arm of the moment pays."""
+        """By step and set of arms: the payment of the best arm of the moment."""
         self._gained, self._dynamic = np.zeros((2, count))
         self._kept: list[tuple[Numbers, Numbers, Numbers]] = []
 
@@ -70,7 +70,7 @@ class Account:
         self._dynamic[agent] += self._best[step][self._set[agent]] - mean
 
     def remember(self) -> None:
-        """Keep the sums of a checkpoint."""
+        """Record the sums at a checkpoint."""
         self._kept.append((self._gained.copy(), self._offered.max(axis=1), self._dynamic.copy()))
 
     def moving(self) -> Moving:
@@ -80,7 +80,7 @@ class Account:
 
 
 def offered_at_first(scenario: Scenario) -> Numbers:
-    """Return what each arm has offered to each agent before slot 0: nothing, and less if the agent does not have it."""
+    """Return what each arm has offered each agent before slot 0: 0, or minus infinity for arms it does not have."""
     where = {name: place for place, name in enumerate(scenario.arms.names)}
     offered = np.full((len(scenario.agents), len(where)), -np.inf)
     for agent in range(len(scenario.agents)):

@@ -1,7 +1,7 @@
-"""A network in virtual time: it takes a number of slots, and does to messages what the scenario's faults say.
+"""A network in virtual time: messages take a number of slots, and are affected by the scenario's faults.
 
-Without faults it is the paper's: it keeps the order and loses nothing. A message for an agent that is away is not
-lost: it waits, and arrives when the agent is back, in the order of sending.
+Without faults it is as in the paper: it keeps the order and loses nothing. A message for an agent that is away is not
+lost. It waits, and arrives when the agent is back, in the order of sending.
 """
 
 import heapq
@@ -13,7 +13,7 @@ from cobandit.scenario.faults import DOUBLED, FIRST_COPY, LOST, SECOND_COPY, Fau
 from cobandit.values.chance import stream, uniform
 
 Message = Any
-"""Of agents or of nodes of a plug-in: a network looks at nothing but `receiver`."""
+"""A message of agents or of a plug-in's nodes. The network only uses its `receiver`."""
 
 
 class Network:
@@ -29,7 +29,7 @@ class Network:
         self._sent: dict[tuple[int, int], int] = {}
 
     def delays(self, slot: int, key: int, sender: int, receiver: int) -> tuple[int, ...]:
-        """Return how many slots each copy of a message takes that is sent now: none if it is lost.
+        """Return how many slots each copy of a message sent now takes: no copies if it is lost.
 
         Args:
             slot: The slot.
@@ -67,7 +67,7 @@ class Network:
         return self._under_way[0][0] if self._under_way else None
 
     def take_arrival(self, slot: int) -> Message | None:
-        """Take out the next message that arrives by this slot, if there is one; of several the one sent first."""
+        """Remove and return the next message that arrives by this slot, if any; of several, the one sent first."""
         if self._under_way and self._under_way[0][0] <= slot:
             return heapq.heappop(self._under_way)[2]
         return None
@@ -77,11 +77,11 @@ class Network:
         self._waiting.setdefault(message.receiver, deque()).append(message)
 
     def take_kept(self, agent: AgentId) -> Message | None:
-        """Take out the next message that was kept for an agent that is back, if there is one."""
+        """Remove and return the next message kept for an agent that is back, if any."""
         waiting = self._waiting.get(agent)
         return waiting.popleft() if waiting else None
 
     def in_flight(self) -> list[Message]:
-        """Return every message that was sent and has not arrived: kept ones first, then in sending order."""
+        """Return all messages that were sent and have not arrived: kept ones first, then in sending order."""
         kept = [message for messages in self._waiting.values() for message in messages]
         return kept + [message for _, _, message in sorted(self._under_way, key=lambda entry: entry[1])]

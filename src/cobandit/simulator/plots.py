@@ -1,7 +1,7 @@
 """How results are drawn on axes: lines over time, points at the end, agents, and regret against messages.
 
-What is drawn comes from the frames; nothing but means, intervals and who dominates whom is computed here. Size, colours
-and paper belong to who brings the axes: `canvas.py` for pages, `charts.py` for print.
+The data come from the frames. Only means, intervals and dominance are computed here. The caller that brings the axes
+owns size, colours and paper: `canvas.py` for pages, `charts.py` for print.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,10 +17,10 @@ from cobandit.simulator.interval import Estimate, estimate
 
 LINES = ("solid", "dashed", "dashdot", "dotted")
 MARKERS = ("o", "s", "^", "D", "v", "*", "P")
-"""Scenarios are told apart by more than colour."""
+"""Scenarios are distinguished by more than colour."""
 
 MARKS = 8
-"""About so many markers are on a line."""
+"""The approximate number of markers on a line."""
 
 
 def draw_on(
@@ -32,7 +32,7 @@ def draw_on(
     label: str,
     log: str = "",
 ) -> None:
-    """Draw one column: over time if there are checkpoints, else at the end of the runs."""
+    """Draw one column: over time if there are checkpoints, otherwise at the end of the runs."""
     means: list[float] = []
     if len(over_time):
         for place, (style, marker, name) in enumerate(zip(cycle(LINES), cycle(MARKERS), scenarios, strict=False)):
@@ -56,7 +56,7 @@ def draw_on(
 
 
 def draw_agents(axes: Axes, scenarios: Sequence[str], agents: pd.DataFrame, most: int) -> None:
-    """Draw the regret of the first agents, a marker for each scenario beside the others."""
+    """Draw the regret of the first agents, with a marker for each scenario side by side."""
     step = 0.8 / len(scenarios)
     for place, (marker, name) in enumerate(zip(cycle(MARKERS), scenarios, strict=False)):
         rows = agents[(agents["scenario"] == name) & (agents["agent"] < most)]
@@ -80,7 +80,7 @@ def draw_agents(axes: Axes, scenarios: Sequence[str], agents: pd.DataFrame, most
 
 
 def draw_pareto(axes: Axes, scenarios: Sequence[str], trials: pd.DataFrame) -> None:
-    """Draw group regret against messages, a point for each scenario."""
+    """Draw group regret against messages, with a point for each scenario."""
     points = {}
     for name in scenarios:
         rows = trials[trials["scenario"] == name]
@@ -112,7 +112,7 @@ def draw_pareto(axes: Axes, scenarios: Sequence[str], trials: pd.DataFrame) -> N
 
 
 def dominated(means: "dict[str, tuple[float, float]]") -> set[str]:
-    """Return who has no less of both than some other, and more of one.
+    """Return the names that have no less of both than some other, and more of one.
 
     >>> sorted(dominated({"a": (1.0, 9.0), "b": (2.0, 5.0), "c": (3.0, 5.0), "d": (2.0, 5.0)}))
     ['c']
@@ -125,13 +125,13 @@ def dominated(means: "dict[str, tuple[float, float]]") -> set[str]:
 
 
 def _log_from_zero(axes: Axes, name: str, means: Iterable[float]) -> None:
-    """Make an axis logarithmic; if a mean is zero, linear up to one. An interval may reach out of the axis at zero."""
+    """Make an axis logarithmic; if a mean is zero, linear up to one. An interval may extend beyond the axis at zero."""
     axis, (low, high) = (axes.xaxis, axes.dataLim.intervalx) if name == "x" else (axes.yaxis, axes.dataLim.intervaly)
     if (least := min(means)) > 0.0:
         low = low if low > 0.0 else least / 2.0
         getattr(axes, f"set_{name}scale")("log")
         getattr(axes, f"set_{name}lim")(low / 1.3, high * 1.3)
-        if high < 50.0 * low:  # there may be no power of ten to read
+        if high < 50.0 * low:  # there may be no power of ten on the axis
             axis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
             axis.set_minor_formatter(_with_commas)
         else:
@@ -143,11 +143,11 @@ def _log_from_zero(axes: Axes, name: str, means: Iterable[float]) -> None:
 
 
 def _with_commas(value: float, _place: object) -> str:
-    return f"{value:,.10g}"  # a tick at 2.5 is not called 2
+    return f"{value:,.10g}"  # must not label a tick at 2.5 as 2
 
 
 def _marked(place: int, points: int) -> tuple[int, int]:
-    """Return the first point with a marker and every which one has: others for other lines, which may lie together."""
+    """Return the first point with a marker and the step between them. Lines differ, because they may overlap."""
     every = max(1, points // MARKS)
     return (place * max(1, every // 4) % every, every)
 
@@ -177,7 +177,7 @@ def _points(axes: Axes, names: list[str], trials: pd.DataFrame, column: str) -> 
 
 
 def _bars(estimates: Sequence[Estimate]) -> list[list[float]] | None:
-    """Return how far the intervals reach below and above the means; nothing for single trials."""
+    """Return how far the intervals extend below and above the means; `None` for single trials."""
     if any(one.low is None or one.high is None for one in estimates):
         return None
     return [[one.mean - (one.low or 0.0) for one in estimates], [(one.high or 0.0) - one.mean for one in estimates]]

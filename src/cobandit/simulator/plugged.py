@@ -1,7 +1,7 @@
-"""Nodes of a plug-in as the readable engine drives them: with the same verbs as agents of the core.
+"""Nodes of a plug-in as the readable engine drives them: with the same methods as agents of the core.
 
-The engine owns time, chance, rewards and the network. This file owns what is done round a call of the protocol: own
-pulls are counted before it, messages are decoded, and what it sends is taken out after it.
+The engine owns time, randomness, rewards and the network. This file owns what surrounds a call of the protocol: before
+it, own pulls are counted and messages are decoded; after it, the protocol's messages are taken out.
 """
 
 from collections.abc import Sequence
@@ -17,18 +17,18 @@ from cobandit.values.tally import Arm
 
 
 class Said(NamedTuple):
-    """What one input of a node produced, as `cobandit.core.Outcome` tells it of an agent."""
+    """The result of one input of a node, like `cobandit.core.Outcome` for an agent."""
 
     outgoing: tuple[Note, ...] = ()
     wake_at: float | None = None
 
 
 class Produced(Protocol):
-    """What the engine takes from an outcome: messages, and when to wake."""
+    """What the engine uses of an outcome: messages, and when to wake."""
 
     @property
     def outgoing(self) -> Sequence[Any]:
-        """What is to be sent, in order."""
+        """The messages to send, in order."""
 
     @property
     def wake_at(self) -> float | None:
@@ -48,7 +48,7 @@ class Actor(Protocol):
 
     @property
     def policy(self) -> Policy:
-        """What is known, and how it chooses."""
+        """What is known, and how to choose."""
 
     @property
     def wake_at(self) -> float | None:
@@ -64,17 +64,17 @@ class Actor(Protocol):
         """Take a message."""
 
     def wake(self, now: float) -> Produced:
-        """Take the time that it asked for."""
+        """Wake up, at the time that it asked for."""
 
     def leave(self) -> Produced:
-        """Say that it goes away."""
+        """Say farewell."""
 
     def join(self, now: float | None = None, *, is_relay: bool = False, is_leaf: bool = False) -> Produced:
-        """Say that it is back."""
+        """Announce its return."""
 
 
 def meet_plugged(scenario: Scenario, plugged: PlugIn, tape: Tape) -> "list[PluggedNode]":
-    """Build the nodes of a plug-in: the agents, and after them the hubs. Everybody knows its neighbours."""
+    """Build the nodes of a plug-in: the agents, and then the hubs. All know their neighbours."""
     names = [scenario.node_name(position) for position in range(scenario.node_count)]
     places = {name: position for position, name in enumerate(names)}
     graph = peers_of_all(scenario)
@@ -107,21 +107,21 @@ class PluggedNode:
         return self.node.wake_at
 
     def select_arm(self) -> Arm:
-        """Return the arm that the protocol chooses, or its policy."""
+        """Return the arm chosen by the protocol, or by its policy."""
         arm = self._select()
         if arm not in self.arms:
             raise LocalError(f"the protocol of agent {self.name} chose {arm!r}: its arms are {', '.join(self.arms)}")
         return str(arm)
 
     def update(self, arm: Arm, reward: float, now: float | None = None) -> Said:
-        """Count an own pull, and tell the protocol of it."""
+        """Count an own pull, and pass it to the protocol."""
         units = self.policy.quantum.units(reward)
         self.policy.update_units(arm, units)
         self.node.ledger.add(self.node.position, arm, units, self.policy.quantum.square(units))
         return self._call(now, self.protocol.observed, arm, reward)
 
     def receive(self, note: Note, now: float | None = None) -> Said:
-        """Give the protocol a message; or note who is away, and who is back."""
+        """Pass a message to the protocol, or note that a node is away or back."""
         sender = self._places[note.sender]
         if note.presence is not None:
             return self.notice(sender, now, is_here=note.presence)
@@ -135,17 +135,17 @@ class PluggedNode:
         return self._call(now, getattr(self.protocol, "joined" if is_here else "left", _nothing), other)
 
     def wake(self, now: float) -> Said:
-        """Call `tick`: the time has come for which the protocol asked."""
+        """Call `tick` at the time that the protocol asked for."""
         self.node.wake_at = None
         return self._call(now, getattr(self.protocol, "tick", _nothing))
 
     def leave(self) -> Said:
-        """Say goodbye to the neighbours."""
+        """Say farewell to the neighbours."""
         self.node.announce(is_here=False)
         return Said(self.node.take())
 
     def join(self, now: float | None = None, *, is_relay: bool = False, is_leaf: bool = False) -> Said:
-        """Say that it is back; a hub says nothing, its neighbours notice."""
+        """Announce its return. A hub sends nothing: its neighbours notice."""
         del is_leaf
         if not is_relay:
             self.node.announce(is_here=True)
@@ -158,4 +158,4 @@ class PluggedNode:
 
 
 def _nothing(*_: object) -> None:
-    """Stand in for a method that a protocol does not have."""
+    """Replaces a method that a protocol does not have."""

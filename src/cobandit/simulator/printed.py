@@ -1,6 +1,6 @@
-"""Results as tables for papers: Markdown and LaTeX. ± has one meaning here: half of the 95 % interval of the mean.
+"""Results as tables for papers: Markdown and LaTeX. ± always means half of the 95 % interval of the mean.
 
-This file owns layout. All numbers are estimates of `Results`.
+This file owns layout. All numbers are estimates from `Results`.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from cobandit.simulator.results import Results
 
 PRINTED = ("group_regret", "messages", "agent_rounds", "bytes", "staleness")
-"""What a table tells by default: what was lost, and what was sent, by both counts that the literature uses."""
+"""The default columns of a table: what was lost, and what was sent, by both counts that are common in the
+literature."""
 
 MEANING = "Mean over {trials} trials; ± is half of the 95 % interval of the mean (Student's t)."
 _SPECIAL = {character: f"\\{character}" for character in "&%$#_{}"} | {
@@ -25,7 +26,7 @@ _SPECIAL = {character: f"\\{character}" for character in "&%$#_{}"} | {
 
 
 def markdown_table(results: "Results", quantities: Sequence[str]) -> str:
-    """Return a Markdown table, with what ± means below it."""
+    """Return a Markdown table, with the meaning of ± below it."""
     heads, rows = _cells(results, quantities, "±")
     lines = [_markdown(heads), _markdown(["---"] * _names(results) + ["---:"] * len(quantities))]
     lines += [_markdown([cell.replace("|", "\\|") for cell in row]) for row in rows]
@@ -33,7 +34,7 @@ def markdown_table(results: "Results", quantities: Sequence[str]) -> str:
 
 
 def latex_table(results: "Results", quantities: Sequence[str]) -> str:
-    """Return a LaTeX tabular with the rules of booktabs, and what ± means as a comment above it."""
+    """Return a LaTeX tabular with the rules of booktabs, and the meaning of ± as a comment above it."""
     heads, rows = _cells(results, quantities, r"$\pm$")
     columns = "l" * _names(results) + "r" * len(quantities)
     body = [_latex([_escaped(head) for head in heads]), r"\midrule"]

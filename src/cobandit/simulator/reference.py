@@ -1,8 +1,7 @@
-"""The readable engine: virtual time, real agents. It is the judge of every faster one.
+"""The readable engine: virtual time, real agents. It defines the correct results for every faster engine.
 
-It drives the same `Agent` that runs in live fleets, or the nodes of a plug-in (`plugged.py`); all it adds is time,
-chance and a network. The order inside a slot is fixed, because counts depend on it:
-
+It drives the same `Agent` that runs in live fleets, or the nodes of a plug-in (`plugged.py`). It adds only time,
+randomness and a network. The order inside a slot is fixed, because counts depend on it:
 1. agents leave and join, and their notices go out;
 2. messages that are due arrive, in sending order, and answers go out;
 3. agents that asked to be woken are woken, in the order of the scenario;
@@ -35,10 +34,10 @@ from cobandit.simulator.wiring import links_of
 from cobandit.values.errors import LocalError
 
 MOST_NOTES = 10_000
-"""Messages of plug-ins in one slot, and a hundred more for each pair of nodes: those of more never end."""
+"""Maximum messages of plug-ins in one slot, plus a hundred for each pair of nodes. With more, they would never end."""
 
 MEASURED_AT_ONCE = 1000
-"""How many messages are counted together."""
+"""How many messages are measured together."""
 
 Watch = Callable[["ReferenceRun"], None]
 
@@ -74,7 +73,7 @@ def run(
 
 
 class ReferenceRun:
-    """One run under way."""
+    """A run in progress."""
 
     def __init__(
         self,
@@ -89,7 +88,7 @@ class ReferenceRun:
         self.scenario = scenario
         plugged = scenario.plugged
         self.agents = [] if plugged else meet(scenario, tape)
-        """And after them the relays, if there are any. A plug-in has nodes in place of agents."""
+        """The agents, and then any relays. With a plug-in, there are nodes instead of agents."""
         self.nodes = meet_plugged(scenario, plugged, tape) if plugged else []
         self._actors: list[Actor] = self.nodes if plugged else self.agents  # type: ignore[assignment]  # one list
         self.network = Network(scenario.delay, scenario.faults)
@@ -116,17 +115,17 @@ class ReferenceRun:
         self._pull_counts = [0] * count
         self.communication = Communication.none(count, links)
         self._unmeasured: list[Message] = []
-        """Messages that were sent and are not counted yet."""
+        """Messages that were sent and have not been counted yet."""
         self._places: dict[tuple[int, int], Any] = {}
-        """Where the messages of a link are counted; of pairs in a mesh, the two positions say it."""
+        """Where the messages of a link are counted. In a mesh, the two positions determine it."""
         if links is not None:
             self._places = {(one, other): place for place, (one, other) in enumerate(links.tolist())}
         fades = scenario.forgetting is not None and scenario.forgetting.half_life is not None
         self.lacking = UNKNOWN if fades or (plugged is not None and not plugged.about.observations) else 0
         self._spoke_at = [-1] * len(self._actors)
-        """The slot in which each of them last sent something."""
+        """The slot in which each node last sent something."""
         self._notes = (-1, 0)
-        """The slot, and how many messages plug-ins have sent in it."""
+        """The slot, and the number of messages that plug-ins have sent in it."""
         self._made = Made(scenario)
         self._turns_at = 0.0 if scenario.forgetting is not None else math.inf
         self._message_keys = [tape.key(position, Stream.NETWORK) for position in range(len(self._actors))]
@@ -167,7 +166,7 @@ class ReferenceRun:
                 self._plan(decisions, position, after=self.slot)
 
     def _turn(self) -> None:
-        """Let everybody know that a period has begun, and forget what is outside the window."""
+        """Start a period at all nodes, and forget what is outside the window."""
         forgetting = self.scenario.forgetting
         assert forgetting is not None
         for position, agent in enumerate(self.agents):
@@ -177,14 +176,14 @@ class ReferenceRun:
         self._made.turn(self.slot)
 
     def _next_sleeper(self) -> int | None:
-        """Return the first agent whose time to wake has come."""
+        """Return the first agent that is due to be woken."""
         for position, time in enumerate(self._wakes):
             if time is not None and time <= self.slot:
                 return position
         return None
 
     def _remember(self, until: int) -> None:
-        """Keep the counts for every checkpoint up to this slot."""
+        """Record the counts for every checkpoint up to this slot."""
         said = self.communication
         while len(self._pulls_at) < len(self._checkpoints) and self._checkpoints[len(self._pulls_at)] <= until:
             self._measure()
@@ -196,11 +195,11 @@ class ReferenceRun:
             self._counted_at.append((shares, messages, said.bytes, said.agent_rounds, self.lacking))
 
     def in_flight(self) -> list[Message]:
-        """Return every message that an agent produced and nobody has received."""
+        """Return all messages that were produced but not received."""
         return self.network.in_flight() + list(self._outbox)
 
     def result(self) -> Result:
-        """Return what the run has measured so far."""
+        """Return the measurements so far."""
         self._measure()
         gaps = np.zeros(self._pulls.shape)
         agents, expected = self._actors[: len(self._pulls)], self.scenario.arms.expected
@@ -256,7 +255,7 @@ class ReferenceRun:
         self._clocks[position].decided(sent=any(map(_is_new_share, outcome.outgoing)))
 
     def _lacked(self, agent: Actor) -> int:
-        """Return how many observations of others, of arms that it has, an agent does not know of."""
+        """Return how many observations by others of its own arms an agent does not know."""
         known, made = agent.policy.tally.observations, self._made.of(agent.arms)
         if known > made:
             raise LocalError(f"agent {agent.name} knows {known} observations, but {made} were made: some counted twice")
@@ -294,19 +293,19 @@ class ReferenceRun:
             self._send_all()
 
     def _notice(self, position: int, *, is_here: bool) -> None:
-        """Let the neighbours of a plug-in's hub know that it was killed, or is back: connections break and are made."""
+        """Tell the neighbours of a plug-in's hub that it was killed or is back: connections break and are made."""
         for node in self.nodes:
             if position in node.node.neighbours and node.name not in self.away:
                 self._take(node.node.position, node.notice(position, self.slot, is_here=is_here))
 
     def _rehome(self) -> None:
-        """Let everybody know which relays are there, if there are any, and when to be woken for that."""
+        """Tell all nodes which relays are present, if there are any, and when to be woken for that."""
         if self._fleet is not None and self._fleet.rehome(self.away, self.slot):
             for position, agent in enumerate(self.agents):
                 self._wakes[position] = None if agent.name in self.away else agent.wake_at
 
     def _send_all(self) -> None:
-        """Send what is in the outbox. With zero delay a share is answered before the next one is sent."""
+        """Send the content of the outbox. With zero delay, a share is answered before the next one is sent."""
         if self._watch is not None:
             self._watch(self)
         while self._outbox:
@@ -363,7 +362,7 @@ class ReferenceRun:
             self._tell(Kind.ACKNOWLEDGE, sender, receiver, seen.number, known)
 
     def _measure(self) -> None:
-        """Count what was said: many messages at once, which takes less time than one by one."""
+        """Measure messages in batches, which takes less time than one by one."""
         said, positions, counted = self.communication, self._position, Counter[tuple[Any, int, int]]()
         for message in self._unmeasured:
             sender, receiver, is_fresh = positions[message.sender], positions[message.receiver], True
@@ -414,7 +413,7 @@ class ReferenceRun:
 
 
 class Made:
-    """How many observations were made of each arm, by everybody: those that count."""
+    """How many observations all agents made of each arm. Only those that still count."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._forgetting = scenario.forgetting
@@ -428,7 +427,7 @@ class Made:
         self._all += 1
 
     def of(self, arms: Sequence[str]) -> int:
-        """Return how many there are of these arms."""
+        """Return the number of observations of these arms."""
         if len(arms) == len(self._arms):
             return self._all
         return sum(counts[arm] for counts in self._by_period.values() for arm in arms)

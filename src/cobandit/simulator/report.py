@@ -1,4 +1,4 @@
-"""The report of a simulation: one HTML page that needs nothing else.
+"""The report of a simulation: one HTML page without other files.
 
 This file owns words and layout. All numbers come from the frames of `Results` and from `allowed.py`.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cobandit.simulator.results import Results
 
 MOST_AGENTS = 50
-"""So many agents have a row of their own."""
+"""How many agents have their own row."""
 
 _NOUNS = {
     "group_regret": "group regret",
@@ -46,10 +46,10 @@ _NOUNS = {
     "definition_bits": "bits of Definition 1",
     "staleness": "staleness",
 }
-"""What the quantities of a summary are called, in the order of the table."""
+"""The names of the quantities in a summary, in the order of the table."""
 
 _RARE = ("retries", "acknowledgements", "notices")
-"""Left out where there were none."""
+"""Left out if there were none."""
 
 _MEANINGS = {
     "group_regret": "pseudo-regret: the sum of the gaps of the arms pulled",
@@ -70,8 +70,8 @@ def report_html(results: "Results", subject: str | None = None) -> str:
     """Return the page.
 
     Args:
-        results: What was measured.
-        subject: The scenario that it is about, if the others are only there to be compared with.
+        results: The measurements.
+        subject: The scenario that the report is about, if the others are only for comparison.
     """
     about = results.about
     names = list(about.scenarios)
@@ -96,7 +96,7 @@ def report_html(results: "Results", subject: str | None = None) -> str:
 
 
 def summary_html(results: "Results") -> str:
-    """Return the numbers that matter as a table, for a notebook: it has a style of its own."""
+    """Return the most important numbers as a table with its own style, for a notebook."""
     about = results.about
     quantities = ("group_regret", "shares", "messages", "bytes", "decisions")
     table = _compared(
@@ -126,7 +126,7 @@ class _Part:
         )
 
     def numbers(self) -> Iterator[str]:
-        """Return the numbers that matter, as cards."""
+        """Return the most important numbers as cards."""
         regret, shares = self.estimates["group_regret"], self.estimates["shares"]
         decisions = self.estimates["decisions"].mean
         yield '<section class="numbers" aria-label="Key figures">'
@@ -140,7 +140,7 @@ class _Part:
         yield "</section>"
 
     def section(self) -> str:
-        """Return all that there is to say."""
+        """Return the whole section."""
         return (
             f'<section class="card" id="{self.anchor}"><h2>{escape(self.name)}</h2>{self._words()}{self._table()}'
             f"{self._bounds()}{self._by_agent()}{self._file()}</section>"
@@ -160,7 +160,7 @@ class _Part:
         )
 
     def _is_told(self, quantity: str) -> bool:
-        """Return whether a quantity says anything: repetitions, say, are sent only where messages may be lost."""
+        """Return whether a quantity is informative. Repetitions, for example, need a network that may lose messages."""
         if math.isnan(self.estimates[quantity].mean):
             return False
         if quantity == "messages":
@@ -245,7 +245,7 @@ def _compared(estimates: Mapping[str, Mapping[str, Estimate]], quantities: Seque
 
 
 def _figures(results: "Results") -> str:
-    """Return the figure, or why there is none: that is no reason to lose the numbers."""
+    """Return the figure, or why there is none. A missing figure must not cost the numbers."""
     is_over_time = bool(len(results.over_time))
     more = "" if is_over_time else f"<p class='soft'>{_CURVES}</p>"
     if not is_over_time and len(results.about.scenarios) == 1:
@@ -289,15 +289,15 @@ def _again(results: "Results", names: Sequence[str]) -> str:
 
 
 def _scenario(written: object) -> Scenario | None:
-    """Return the scenario that a result carries, unless it has a part that no file can hold."""
+    """Return the scenario in a result, unless it has a part that a file cannot hold."""
     try:
-        return scenario_from_mapping(written).scenario  # type: ignore[arg-type]  # it was written by ourselves
+        return scenario_from_mapping(written).scenario  # type: ignore[arg-type]  # we wrote it ourselves
     except LocalError:
         return None
 
 
 def _told(written: Mapping[str, Any]) -> str:
-    """Return how agents talk by a protocol of the user's own, in its words."""
+    """Return how agents talk by a user's own protocol, in its own words."""
     protocol = written.get("sharing", {}).get("protocol")
     return f"<p>{escape(protocol['told'])}.</p>" if isinstance(protocol, dict) and "told" in protocol else ""
 

@@ -1,10 +1,10 @@
-"""What a run measured. No protocol and no chance in here: counts, and what follows from them.
+"""The measurements of a run. There is no protocol and no randomness here: only counts, and what follows from them.
 
-Regret is told twice. Pseudo-regret adds up the gaps of the arms that were pulled. Realised regret is what the best arm
-pays on average for as many pulls, less the rewards that were received, as Section 2 of the paper defines R. Both have
-the same mean; realised regret also has the luck of the rewards in it, so its spread between trials is larger. The "±"
-of the paper's tables is the standard deviation of realised regret between trials; ours is half of the 95 % interval of
-the mean, wherever nothing else is said.
+Regret is reported twice. Pseudo-regret adds up the gaps of the arms that were pulled. Realised regret is what the best
+arm pays on average for as many pulls, minus the rewards that were received, as Section 2 of the paper defines R. Both
+have the same mean. Realised regret also contains the luck of the rewards, so it varies more between trials. The "±" in
+the paper's tables is the standard deviation of realised regret between trials; ours is half of the 95 % interval of the
+mean, unless stated otherwise.
 """
 
 import math
@@ -23,10 +23,10 @@ Counts = npt.NDArray[np.integer[Any]]
 Numbers = npt.NDArray[np.float64]
 
 _ROWS_AT_ONCE = 4096
-"""Plain numbers take more room than arrays: of a million agents only some rows become plain numbers at a time."""
+"""Plain numbers take more room than arrays, so only some rows of a million agents are converted at a time."""
 
 UNKNOWN = -1
-"""What agents lacked, where what they tell each other are no observations."""
+"""What agents lacked, if they do not send each other observations."""
 
 
 def _none() -> Counts:
@@ -52,13 +52,13 @@ class Communication:
     bytes: int = 0
     """The size of all messages in the project's own wire format."""
     definition_bits: float = 0.0
-    """The size of all shares by the footnote of Definition 1: log2(n + 1) bits for each number in a share of n. What a
-    relay tells a leaf are totals, which no buffer has held: they count as none."""
+    """The size of all shares by the footnote of Definition 1: log2(n + 1) bits for each number in a share of n. Totals
+    from a relay to a leaf count as 0, because no buffer has held them."""
     agent_rounds: int = 0
     """The number of slots in which an agent or relay sent at least one message of any kind, summed over all of them."""
     links: Counts | None = None
-    """In another topology than a mesh, sender and receiver of every link (`cobandit.simulator.wiring`). All counts then
-    have an entry for each link, and not for each pair: a large fleet has few links."""
+    """In a topology other than a mesh, sender and receiver of every link (`cobandit.simulator.wiring`). All counts then
+    have an entry for each link rather than for each pair, because a large fleet has few links."""
 
     @classmethod
     def none(cls, agents: int, links: Counts | None = None) -> "Communication":
@@ -68,11 +68,11 @@ class Communication:
         return cls(shares, notices, retries, acknowledgements, links=links)
 
     def sent(self, counts: Counts, agents: int) -> Counts:
-        """Return how many of some messages each of the first so many agents sent."""
+        """Return how many of these messages each of the first agents sent."""
         return self._by_end(counts, agents, 0)
 
     def received(self, counts: Counts, agents: int) -> Counts:
-        """Return how many of some messages each of the first so many agents was sent."""
+        """Return how many of these messages each of the first agents was sent."""
         return self._by_end(counts, agents, 1)
 
     def _by_end(self, counts: Counts, agents: int, end: int) -> Counts:
@@ -85,7 +85,7 @@ class Communication:
 
 
 def received(arms: Arms, pulls: Counts, units: Counts) -> Counts | Numbers:
-    """Return rewards in quanta as rewards: of arms that pay 0 or 1 they are."""
+    """Return rewards in quanta as rewards. For arms that pay 0 or 1, these are the same."""
     if arms.are_binary and arms.rewards == UNIT:
         return units
     per_reward = Quantum(arms.quantum).per_reward
@@ -93,7 +93,7 @@ def received(arms: Arms, pulls: Counts, units: Counts) -> Counts | Numbers:
 
 
 COUNTED_AT = ("shares_at", "messages_at", "bytes_at", "agent_rounds_at", "lacking_at")
-"""What a run has counted up to each checkpoint, for all agents together."""
+"""The counts of a run up to each checkpoint, for all agents together."""
 
 
 @dataclass(slots=True)
@@ -106,13 +106,13 @@ class Result:
     gaps: Numbers
     """By agent and arm: the gap between the arm's mean and that of the best arm that the agent can pull."""
     rewards: Counts | Numbers
-    """Rewards received, by agent and arm of the world; whole numbers, if every reward is 0 or 1."""
+    """Rewards received, by agent and arm of the world; whole numbers if every reward is 0 or 1."""
     best: Numbers
     """By agent: the mean of the best arm that it can pull."""
     communication: Communication
     lacking: int = 0
-    """Added up over all decisions: how many observations of others, of arms that it has, an agent did not know of.
-    `UNKNOWN` with a plug-in that tells no observations."""
+    """How many observations by others of its own arms an agent did not know when it decided, added up over all
+    decisions. `UNKNOWN` with a plug-in that sends no observations."""
     checkpoints: Counts = field(default_factory=_none)
     """Slots at whose beginning the counts were recorded."""
     pulls_at: Counts = field(default_factory=_none)
@@ -128,7 +128,7 @@ class Result:
     lacking_at: Counts = field(default_factory=_none)
     """What was lacking (`lacking`), by checkpoint."""
     moving: Moving | None = None
-    """What was offered and taken, where the means of arms change."""
+    """What was offered and taken, if the means of arms change."""
 
     @property
     def decisions(self) -> list[int]:
@@ -269,4 +269,4 @@ class Result:
             and self.moving == other.moving
         )
 
-    __hash__ = None  # type: ignore[assignment]  # a result is compared, not looked up
+    __hash__ = None  # type: ignore[assignment]  # a result is compared, not used as a key

@@ -1,7 +1,7 @@
-"""What many trials measured: frames, and what is made from them.
+"""The measurements of many trials: frames, and what is derived from them.
 
-The frames are the result (`frames.py`); the summary, comparisons, tables, plots and files are made from them. How
-trials are run is in `cobandit.simulator.simulate`, how files stay whole in `cobandit.simulator.store`.
+The frames are the result (`frames.py`). The summary, comparisons, tables, plots and files are derived from them.
+`cobandit.simulator.simulate` runs trials, and `cobandit.simulator.store` keeps files whole.
 """
 
 import importlib
@@ -58,8 +58,8 @@ class About:
     """Where results come from: everything needed to run them again."""
 
     scenarios: Mapping[str, Mapping[str, Any]]
-    """Each scenario by its name, with the keys of a scenario file. Something of your own has its name, its parameters
-    and a hash of its source there (`cobandit.values.provenance`)."""
+    """Each scenario by its name, with the keys of a scenario file. Parts of your own are given by name, parameters and
+    a hash of their source (`cobandit.values.provenance`)."""
     trials: int
     seed: int
     checkpoints: tuple[int, ...]
@@ -76,11 +76,11 @@ class About:
 
     @property
     def identity(self) -> store.Identity:
-        """What must be equal for a run to be the same, whatever the number of trials.
+        """What must be equal for two runs to be the same, apart from the number of trials.
 
-        Both engines give the same numbers. Their trials are kept apart all the same: a folder says which engine it
-        comes from, and a comparison of the two must not show one of them twice. A sweep may get more points, so its
-        scenarios are not in here: each is compared by its name.
+        Both engines give the same numbers. Their trials are kept apart all the same: a folder records its engine, and a
+        comparison of the two must not show one of them twice. A sweep may get more points, so its scenarios are not
+        included; each is compared by its name.
         """
         scenarios = {name: dict(scenario) for name, scenario in self.scenarios.items()}
         identity = {
@@ -102,7 +102,7 @@ class About:
 
 
 MOST_NAMED = 4
-"""Of more scenarios than this, a representation has the number."""
+"""If there are more scenarios than this, a representation shows only their number."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,28 +114,29 @@ class Results:
 
     trials: pd.DataFrame
     """A row per scenario and trial: `decisions`, `shares`, `notices`, `retries`, `acknowledgements`, `messages` (all of
-    these but notices), `agent_rounds` (slots in which an agent sent anything, added up), `bytes`, `definition_bits`
-    (Definition 1), `staleness`, `group_regret` (pseudo-regret), `realised_regret`, which has the luck of rewards in it
-    (`cobandit.simulator.result`), and `dynamic_regret`: against the best arm of the moment, where means change."""
+    these except notices), `agent_rounds` (slots in which an agent sent anything, added up), `bytes`, `definition_bits`
+    (Definition 1), `staleness`, `group_regret` (pseudo-regret), `realised_regret`, which contains the luck of rewards
+    (`cobandit.simulator.result`), and `dynamic_regret`: relative to the best arm of the moment, if means change."""
     agents: pd.DataFrame
     """A row per scenario, trial and agent: `decisions`, `regret` (pseudo-regret), `realised_regret`, `dynamic_regret`,
     `shares_sent`, `shares_received`, `notices_sent`."""
     over_time: pd.DataFrame
-    """A row per scenario, trial and checkpoint, of all before it: `slot`, `decisions`, `group_regret` (pseudo-regret),
-    `dynamic_regret`, `shares`, `messages`, `agent_rounds`, `bytes`, `staleness`. Empty without checkpoints."""
+    """A row per scenario, trial and checkpoint, with sums of all before it: `slot`, `decisions`, `group_regret`
+    (pseudo-regret), `dynamic_regret`, `shares`, `messages`, `agent_rounds`, `bytes`, `staleness`. Empty without
+    checkpoints."""
     arms: pd.DataFrame
     """A row per scenario, trial and arm: `pulls` and `rewards` of all agents together."""
     pulls: pd.DataFrame
     """On request: a row per scenario, trial, agent and arm that it pulled: `pulls`, `rewards`."""
     links: pd.DataFrame
-    """If asked for: a row per scenario, trial, sender and receiver between whom anything was sent: `shares`, `notices`,
+    """On request: a row per scenario, trial, sender and receiver between which anything was sent: `shares`, `notices`,
     `retries`, `acknowledgements`. Relays come after the agents."""
     agents_over_time: pd.DataFrame
     """On request: a row per scenario, trial, checkpoint and agent, for everything before it: `decisions`, `regret`."""
     about: About
 
     def __repr__(self) -> str:
-        """Return what it is about, without its frames."""
+        """Return a representation without the frames."""
         about, names = self.about, list(self.about.scenarios)
         what = ", ".join(map(repr, names)) if len(names) <= MOST_NAMED else f"{len(names)} scenarios"
         return f"<Results of {what}: trials {about.trials}, seed {about.seed}, engine {about.engine}>"
@@ -249,7 +250,7 @@ class Results:
         return _written(_charts().pareto(self), path)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the means of each scenario."""
+        """Return the representation for a notebook: the means of each scenario."""
         return summary_html(self)
 
     def report(self, path: Path | str | None = None, *, subject: str | None = None) -> str:
@@ -290,7 +291,7 @@ class Results:
         A non-empty folder is refused, unless it holds the same run with no more trials than this one.
 
         Raises:
-            LocalError: The folder holds something else, cannot be read or cannot be written.
+            LocalError: The folder contains something else, or cannot be read or written.
         """
         about = asdict(self.about)
         metadata = {_METADATA: json.dumps(about).encode()}
@@ -360,6 +361,6 @@ def _written(chart: "Chart", path: Path | str | None) -> "Chart":
     if path is not None:
         try:
             chart.savefig(path)
-        except (OSError, ValueError) as error:  # a ValueError is a suffix that no picture has
+        except (OSError, ValueError) as error:  # a ValueError is an unknown suffix
             raise LocalError(f"cannot write {path}: {error}") from error
     return chart

@@ -1,7 +1,7 @@
-"""Run many trials and keep what they measured: `cobandit.simulate`.
+"""Runs many trials and keeps their measurements: `cobandit.simulate`.
 
-This file puts the others together: which scenarios, how many trials, from which seed; what is done already; where the
-rest runs; what comes out.
+This file combines the others: which scenarios, how many trials, from which seed; what is done already; where the rest
+runs; what comes out.
 """
 
 import json
@@ -55,7 +55,7 @@ def simulate(
     out: Path | str | None = None,
     progress: Progress | None = None,
 ) -> Results:
-    """Run trials of a scenario, or of several on the same tapes, and return what they measured.
+    """Run trials of a scenario, or of several on the same tapes, and return their measurements.
 
     The same seed gives the same bits, whatever the number of workers and wherever they run. Your own policy or protocol
     keeps that promise if all its randomness comes from the seed that it is given. A generator created outside of it
@@ -185,7 +185,7 @@ def _point(about: About, name: str, engine: str) -> dict[str, Any]:
 
 
 def _check_others(out: Path, journal: Journal, scenarios: Mapping[str, Scenario], numbers: range) -> None:
-    """Raise if a folder holds points that are not run now and have other trials: a result has the same of all."""
+    """Raise if a folder has points that are not run now with other trials: all points of a result have the same."""
     others = [name for name in journal.worlds if name not in scenarios]
     if any((name, number) not in journal.done for name in others for number in numbers):
         raise LocalError(
@@ -195,7 +195,7 @@ def _check_others(out: Path, journal: Journal, scenarios: Mapping[str, Scenario]
 
 
 def _with_all_points(results: Results, journal: Journal, numbers: range) -> Results:
-    """Return the results with those of points of the same folder that were not run now."""
+    """Return the results together with those of points in the same folder that were not run now."""
     about, worlds = results.about, journal.worlds
     if set(worlds) <= set(about.scenarios):
         return results
@@ -213,7 +213,7 @@ def _joined(engines: Iterable[str]) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what a result depends on."""
+    """Return the versions that a result depends on."""
     return {
         "cobandit": cobandit.__version__,
         "python": platform.python_version(),
@@ -240,7 +240,7 @@ def _world(scenario: object) -> ScenarioFile:
 
 
 def _agreed(what: str, given: int | None, in_files: Sequence[int | None], default: int) -> int:
-    """Return the number that is given, or the one that the files agree on."""
+    """Return the given number, or the one that the files agree on."""
     if given is not None:
         return given
     named = sorted({number for number in in_files if number is not None})
@@ -261,7 +261,7 @@ def _slots(checkpoints: int | Sequence[int], horizon: int) -> tuple[int, ...]:
 
 
 def _written(scenario: Scenario, unknown: list[str]) -> dict[str, object]:
-    """Return the scenario as in a file; parts of the user's own go by where they come from. Unknown ones are listed."""
+    """Return the scenario as in a file. Parts of the user's own are given by their origin; unknown ones are listed."""
 
     def name(path: str, value: object) -> object:
         told = _own_protocol(value) if isinstance(value, PlugIn) else provenance(value)
@@ -271,14 +271,14 @@ def _written(scenario: Scenario, unknown: list[str]) -> dict[str, object]:
 
     written: dict[str, Any] = scenario_to_mapping(scenario, own=name)
     plugged = scenario.plugged
-    if plugged is not None and is_own(plugged.build.__module__):  # a word does not say which version it was
+    if plugged is not None and is_own(plugged.build.__module__):  # a name does not say which version it was
         sharing = {key: value for key, value in written["sharing"].items() if key not in plugged.parameters}
         written["sharing"] = sharing | {"protocol": name("sharing.protocol", plugged)}
     return written
 
 
 def _own_protocol(plugged: PlugIn) -> dict[str, object]:
-    """Return what a result says of a protocol that no file can name: which class it was, and what it did."""
+    """Return what a result records about a protocol that a file cannot name: its class, and what it did."""
     build = plugged.build
     return {
         "python": f"{build.__module__}.{build.__qualname__}",

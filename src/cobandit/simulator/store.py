@@ -1,13 +1,13 @@
-"""Results on disk: what a folder holds is either complete and whole, or says that it is not.
+"""Results on disk: a folder is either complete and undamaged, or says that it is not.
 
     journal.jsonl      what the run is (first line), then one line for each finished trial, as it finishes; in a sweep,
-                       which may get more points, a line for each scenario too, before its trials
-    *.parquet          the frames, written under other names and renamed
-    manifest.json      the last file of all: what the run was, and a hash of each frame
+                       which may get more points, also a line for each scenario, before its trials
+    *.parquet          the frames, written under other names and then renamed
+    manifest.json      written last: what the run was, and a hash of each frame
 
-A folder without a manifest is not a result, however it came about: a killed run, a full disk, a pulled plug. Running
+A folder without a manifest is not a result, whatever the reason: a killed run, a full disk, a power failure. Running
 the same again takes the finished trials from the journal. Whatever cannot be read, or belongs to another run, is left
-as it is. This file knows bytes and folders, not frames.
+unchanged. This file knows bytes and folders, not frames.
 """
 
 import fcntl
@@ -24,24 +24,24 @@ from cobandit.simulator.trials import Trial
 from cobandit.values.errors import LocalError
 
 FORMAT = 2
-"""What is written. Trials of format 1 have fewer columns: results are read, but no run goes on with them."""
+"""The format that is written. Trials of format 1 have fewer columns: results are read, but no run continues them."""
 
 READABLE = {"result": (1, 2), "journal": (2,)}
 JOURNAL = "journal.jsonl"
 MANIFEST = "manifest.json"
 SYNC_EVERY = 32
-"""Lines of the journal between two waits for the disk. Only a machine that goes down loses what is between."""
+"""Lines of the journal between two syncs. Only a crash of the machine loses what is in between."""
 
 _WORLD = b'{"world":'
 
 Identity = dict[str, Any]
-"""What must be equal for two runs to be the same but for the number of trials; plain JSON values."""
+"""What must be equal for two runs to be the same apart from the number of trials; plain JSON values."""
 
 
 class Journal:
     """The finished trials of one run, kept as they finish.
 
-    A process that is forked does not have it: the lock must not outlive the process that writes.
+    A forked process does not have it, because the lock must not outlive the process that writes.
     """
 
     def __init__(
@@ -56,20 +56,20 @@ class Journal:
         """Open the journal of a folder, or begin one.
 
         Args:
-            folder: Where; it is made if it is not there.
+            folder: The folder. It is created if it does not exist.
             identity: What the run is.
-            trials: How many trials it is to have.
-            resumable: Whether the identity says everything that matters about the run.
+            trials: The number of trials of the run.
+            resumable: Whether the identity contains everything that matters about the run.
             worlds: In a sweep, what each scenario is; plain JSON values.
 
         Raises:
-            LocalError: The folder holds another run, something unreadable or other files, or is in use. Nothing in it
-                was changed.
+            LocalError: The folder contains another run, something unreadable or other files, or is in use. Nothing in
+                it was changed.
         """
         self.path = folder / JOURNAL
         self.done: dict[tuple[str, int], Trial] = {}
         self.worlds: dict[str, Any] = {}
-        """In a sweep, all scenarios of the folder, in the order in which they came."""
+        """In a sweep, all scenarios of the folder, in the order in which they were added."""
         self._unsynced = 0
         _make(folder)
         _check_folder(folder)
@@ -90,7 +90,7 @@ class Journal:
         _OPEN.add(self)
 
     def leave(self) -> None:
-        """Leave the file to the process that forked this one. Its lock stays."""
+        """Leave the file to the parent of this forked process. The lock stays."""
         _OPEN.discard(self)
         os.close(self._file)
         self._file = -1
@@ -102,7 +102,7 @@ class Journal:
             raise LocalError(f"{self.path.parent} is in use: another run is writing its results there") from error
         header = _line({"cobandit": "journal", "format": FORMAT, "identity": identity})
         content = self.path.read_bytes()
-        if header.startswith(content) and content != header:  # new, or cut off before a single trial was in it
+        if header.startswith(content) and content != header:  # new, or cut off before it had a trial
             with _failing(self.path):
                 os.ftruncate(self._file, 0)
                 _write_all(self._file, header)
@@ -125,10 +125,10 @@ class Journal:
             trial = _read_trial(self.path, number, line)
             self.done.setdefault((trial.name, trial.trial), trial)
         with _failing(self.path):
-            os.ftruncate(self._file, len(first) + sum(map(len, lines)))  # the torn line of a killed run
+            os.ftruncate(self._file, len(first) + sum(map(len, lines)))  # the incomplete line of a killed run
 
     def _add(self, worlds: Mapping[str, Any]) -> None:
-        """Add the scenarios of a sweep that are new, if none of the others is another one of the same name."""
+        """Add the new scenarios of a sweep, unless one has the name of a different earlier one."""
         for name, world in worlds.items():
             held = self.worlds.get(name, world)
             if held != world:
@@ -146,7 +146,7 @@ class Journal:
         """Keep a finished trial.
 
         Raises:
-            LocalError: The disk is full, say. What was kept before is still there.
+            LocalError: It cannot be written, for example because the disk is full. What was kept before is still there.
         """
         with _failing(self.path, "the trials before this one are kept: run the same again to go on"):
             _write_all(self._file, _line(vars(trial)))
@@ -157,7 +157,7 @@ class Journal:
         self.done[trial.name, trial.trial] = trial
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Release the folder."""
         if self in _OPEN:
             with suppress(OSError):
                 os.fsync(self._file)
@@ -179,13 +179,13 @@ def save(folder: Path, frames: Mapping[str, bytes], about: Mapping[str, Any], id
     """Write a complete result: the frames under other names, then the renames, then the manifest.
 
     Args:
-        folder: Where; it is made if it is not there.
-        frames: The content of each file by its name.
-        about: All that is said about the run.
+        folder: The folder. It is created if it does not exist.
+        frames: The content of each file, by name.
+        about: Everything that is recorded about the run.
         identity: What the run is.
 
     Raises:
-        LocalError: The folder holds something else or cannot be written. What it held before is still there.
+        LocalError: The folder contains something else or cannot be written. Its earlier content is still there.
     """
     _make(folder)
     _check_folder(folder)
@@ -209,10 +209,10 @@ def save(folder: Path, frames: Mapping[str, bytes], about: Mapping[str, Any], id
 
 
 def load(folder: Path) -> tuple[dict[str, bytes], dict[str, Any]]:
-    """Return the content of each frame and what is said about the run.
+    """Return the content of each frame, and what is recorded about the run.
 
     Raises:
-        LocalError: The folder holds no complete result, or one that was damaged.
+        LocalError: The folder contains no complete result, or a damaged one.
     """
     manifest = read_manifest(folder)
     if manifest is None:
@@ -229,7 +229,7 @@ def load(folder: Path) -> tuple[dict[str, bytes], dict[str, Any]]:
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """Return the manifest of a folder, or nothing if it has none; one that cannot be read is an error."""
+    """Return the manifest of a folder, or `None` if it has none. An unreadable one is an error."""
     path = folder / MANIFEST
     try:
         content = path.read_bytes()
@@ -241,7 +241,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
 
 
 def check_same(folder: Path, theirs: Mapping[str, Any], ours: Identity) -> None:
-    """Raise unless a folder's run is the same as ours, and say what differs."""
+    """Raise an error that says what differs, unless a folder's run is the same as ours."""
     different = [key for key in {**ours, **theirs} if theirs.get(key) != ours.get(key)]
     if different:
         told = [
@@ -252,7 +252,7 @@ def check_same(folder: Path, theirs: Mapping[str, Any], ours: Identity) -> None:
 
 
 def _differing(held: object, ours: object) -> str:
-    """Return which keys of two tellings differ, a dot between those inside each other."""
+    """Return which keys of two values differ; nested keys are joined by dots."""
     if not (isinstance(held, dict) and isinstance(ours, dict)):
         return f"{held!r} in place of {ours!r}" if _is_short(held, ours) else "its text"
     keys = [key for key in {**held, **ours} if held.get(key) != ours.get(key)]
@@ -276,7 +276,7 @@ def _is_short(*values: object) -> bool:
 
 
 def _check_folder(folder: Path) -> None:
-    """Refuse a folder with files in it that no run of ours wrote."""
+    """Refuse a folder that contains files not written by a run of ours."""
     if (folder / JOURNAL).exists() or (folder / MANIFEST).exists():
         return
     with _failing(folder, verb="read"):
@@ -286,7 +286,7 @@ def _check_folder(folder: Path) -> None:
 
 
 def _stamped(path: Path, content: bytes, kind: str, tables: tuple[str, ...]) -> dict[str, Any]:
-    """Return a JSON object that cobandit wrote, with these tables in it; anything else is an error."""
+    """Return a JSON object that cobandit wrote, with these tables in it. Anything else is an error."""
     try:
         found = dict(json.loads(content))
         stamp = (found["cobandit"], found["format"])
@@ -356,7 +356,7 @@ def _sync_folder(folder: Path) -> None:
 
 @contextmanager
 def _failing(path: Path, advice: str = "", *, verb: str = "write") -> Iterator[None]:
-    """Turn what the operating system says into an error that says what to do."""
+    """Turn errors of the operating system into errors that say what to do."""
     try:
         yield
     except OSError as error:

@@ -1,7 +1,7 @@
-"""Run a scenario over a grid of parameters: `cobandit.sweep`.
+"""Runs a scenario over a grid of parameters: `cobandit.sweep`.
 
-A point of the grid is a scenario with a name; all points run on the same tapes. What is varied is a column of every
-frame. How trials run, and how a folder keeps them, is in `simulate.py` and `store.py`.
+A point of the grid is a scenario with a name. All points run on the same tapes. The varied parameters are columns of
+every frame. `simulate.py` runs trials, and `store.py` keeps them in a folder.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -41,7 +41,7 @@ def sweep(
     progress: Progress | None = None,
     **grid: Sequence[Any] | Mapping[str, Any],
 ) -> Results:
-    """Run trials at every point of a grid, all on the same tapes, and return what they measured.
+    """Run trials at every point of a grid, all on the same tapes, and return their measurements.
 
     Args:
         build: Returns the scenario of a point, or several by name (then in the column `algorithm`).

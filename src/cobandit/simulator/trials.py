@@ -1,8 +1,8 @@
 """Many trials of one or several scenarios, on any executor.
 
-Every algorithm that is compared runs on the same tapes: trial 7 of each meets the same decision times and the same
-luck. A trial depends on its scenario, the seed and its number alone, so it does not matter on which worker, or in
-which order, it runs. What comes back is small: what was measured, not the run.
+All algorithms in a comparison run on the same tapes: trial 7 of each has the same decision times and the same luck. A
+trial depends only on its scenario, the seed and its number, so it does not matter on which worker, or in which order,
+it runs. What comes back is small: the measurements, not the run.
 """
 
 import random
@@ -24,18 +24,18 @@ from cobandit.values.cores import core_count
 from cobandit.values.errors import LocalError
 
 Engine = Literal["auto", "compiled", "reference"]
-"""`auto` takes the compiled engine for everything that it can run."""
+"""`auto` uses the compiled engine for everything that it can run."""
 
 Measure = Callable[[Scenario, Result], Mapping[str, float]]
-"""Takes further numbers from a run, on the worker: a name for each."""
+"""Takes further measurements from a run, on the worker: a name for each."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One trial of one scenario, complete: all that a worker needs."""
+    """One trial of one scenario, with everything that a worker needs."""
 
     name: str
-    """What the scenario is called in a comparison, such as "UCB-ODC"."""
+    """The name of the scenario in a comparison, such as "UCB-ODC"."""
     scenario: Scenario
     seed: int
     trial: int
@@ -43,12 +43,12 @@ class Job:
     checkpoints: tuple[int, ...] = ()
     measure: Measure | None = None
     keep: tuple[str, ...] = ()
-    """Frames that are kept only if they are asked for (`details.Detail`)."""
+    """Frames that are kept only on request (`details.Detail`)."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What one trial measured."""
+    """The measurements of one trial."""
 
     name: str
     trial: int
@@ -61,7 +61,7 @@ class Trial:
     by_arm: dict[str, list[Any]] = field(default_factory=dict)
     """`arm` (its position), `pulls` and `rewards` of all agents together."""
     details: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
-    """The columns of each frame that was asked for."""
+    """The columns of each requested frame."""
 
 
 def run_job(job: Job) -> Trial:
@@ -106,10 +106,10 @@ def run_job(job: Job) -> Trial:
 
 
 def run_seeded_job(job: Job) -> Trial:
-    """Run one trial with the common generators, `random` and `numpy.random`, as they are in it wherever it runs.
+    """Run one trial with `random` and `numpy.random` seeded for it, wherever it runs.
 
-    Forked processes begin with the same generators: what a policy draws from them would come again in other trials. No
-    other thread may draw from them meanwhile. Afterwards they are as they were. Compiled trials leave them alone.
+    Forked processes begin with the same generators, so a policy's draws from them would repeat in other trials. No
+    other thread may use them meanwhile. Afterwards they are restored. Compiled trials leave them alone.
     """
     if not _is_readable(job):
         return run_job(job)
@@ -129,9 +129,9 @@ def run_jobs(jobs: Sequence[Job], executor: Executor | None = None, *, workers: 
 
     Args:
         jobs: The trials.
-        executor: Where to run them. By default, compiled trials run in threads of this process (they do not hold the
-            GIL), and those of the readable engine in processes, if there are several and processes can be forked.
-        workers: How many at once; one for each core that this process may use by default.
+        executor: Where to run them. By default, compiled trials run in threads of this process (they release the GIL),
+            and those of the readable engine in processes, if there are several and processes can be forked.
+        workers: How many at once; by default, one for each core that this process may use.
     """
     if executor is not None:
         yield from _run_all(run_job, jobs, executor)
@@ -183,7 +183,7 @@ def engine_for(scenario: Scenario, engine: Engine) -> Literal["compiled", "refer
     """Return the engine that runs a scenario.
 
     Raises:
-        LocalError: The compiled engine is asked for what has no compiled form.
+        LocalError: The compiled engine is requested for something without a compiled form.
     """
     if engine not in get_args(Engine):
         raise LocalError(f"engine {engine!r} is not one of {', '.join(get_args(Engine))}")

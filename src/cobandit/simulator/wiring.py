@@ -1,8 +1,8 @@
-"""Which links there are in a topology, each with its place: the order that counts by link have in every result.
+"""The links of a topology and their order, which counts by link have in every result.
 
-Relays come after the agents. With relays the links come in three blocks: up, from every leaf to each relay that it
-knows, in the leaf's order; down, the same links the other way; and from every relay to every other one. In a graph the
-edges come first as they are given, then the other way round.
+Relays come after the agents. With relays, the links are in three blocks: up, from every leaf to each relay that it
+knows, in the leaf's order; down, the same links in reverse; and from every relay to every other one. In a graph, the
+edges come first in the given order, then reversed.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from cobandit.simulator.result import Counts
 
 
 def links_of(scenario: Scenario) -> Counts | None:
-    """Return sender and receiver of every link; nothing for a mesh, whose counts are a square.
+    """Return sender and receiver of every link; `None` for a mesh, whose counts are a square.
 
     >>> from cobandit.scenario import AgentSpec, Arms, Rate
     >>> world = Scenario(9, Arms.of([0.5]), (AgentSpec(Rate(1.0)),) * 2, topology=Relays(2))

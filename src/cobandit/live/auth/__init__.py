@@ -1,1 +1,1 @@
-"""Who said it: keys, identities, seals, and what is refused. It knows no transports."""
+"""Authentication: keys, identities, seals, and reasons for refusal. It knows no transports."""

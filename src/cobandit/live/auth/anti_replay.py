@@ -1,22 +1,23 @@
-"""Each number once: remembers which sequence numbers of a sender were seen, in bounded memory.
+"""Accepts each number once: remembers which sequence numbers of a sender were seen, in bounded memory.
 
-Only numbers of authenticated packets come here.
+Only numbers of authenticated packets get here.
 """
 
 WIDTH = 2048
-"""How far a packet may be overtaken by its sender's later ones. One that is older is taken for a replay."""
+"""How many later packets of its sender may overtake a packet. An older one counts as a replay."""
 MOST_SENDERS = 4096
-"""Senders that are remembered; then the one that was longest silent is forgotten, and counts as new."""
+"""How many senders are remembered. Beyond that, the one that was silent longest is forgotten, and counts as new."""
 
 _MASK = (1 << WIDTH) - 1
 
 
 class ReplayWindows:
-    """The numbers seen, by sender."""
+    """The numbers seen from each sender."""
 
     def __init__(self) -> None:
         self._windows: dict[str, tuple[int, int]] = {}
-        """The highest number, and a bit for each number seen, counted down from it. The longest silent comes first."""
+        """The highest number, and a bitmap of seen numbers counted down from it. The longest silent sender comes
+        first."""
 
     def admit(self, sender: str, number: int) -> bool:
         """Return whether this number is new, and remember it.

@@ -1,9 +1,9 @@
-"""What a certificate proves: names, times and a role, if the group has signed it. It needs the extra `keys`.
+"""What a certificate proves: names, times and a role, if the group signed it. This needs the extra `keys`.
 
-The names stand in it as a URI, `cobandit://<group>/<member>`, percent-encoded, because a common name ends at 64
-characters. A star at the end, which no encoded name has, says that the certificate proves every name that begins so.
-A role stands in the subject as an organizational unit: a role is not a name, so it has no place among the names, and a
-reader that does not know the role sees the same names as before. Whose certificates count is `trust.py`'s business.
+The names are in a URI, `cobandit://<group>/<member>`, percent-encoded, because a common name ends at 64 characters. A
+star at the end, which no encoded name has, means that the certificate proves every name with that prefix. A role is an
+organizational unit in the subject. It is not among the names, because it is not one, and so readers that do not know
+the role see the same names as before. `trust.py` decides whose certificates count.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ with needed_by("a key"):
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 
 RELAY = "relay"
-"""The role of a member that may pass on what others observed."""
+"""The role of a member that may pass on observations of others."""
 
 CLOCK_SKEW = 3600
 """Seconds. A new certificate is valid from this long ago, for computers whose clocks are behind."""
@@ -35,7 +35,7 @@ BAD_CERTIFICATE = (
     x509.UnsupportedGeneralNameType,
     UserWarning,  # where warnings are errors: the library warns of certificates that break the rules
 )
-"""What reading a certificate may raise that is none."""
+"""What reading something that is not a certificate may raise."""
 
 
 class Names(NamedTuple):
@@ -45,10 +45,10 @@ class Names(NamedTuple):
     member: str | None
     """`None` in the group's own certificate."""
     is_prefix: bool = False
-    """Whether the member's name only begins with this."""
+    """Whether the member's name only has this prefix."""
 
     def proves(self, name: str) -> bool:
-        """Return whether a member may be called this.
+        """Return whether a member may have this name.
 
         >>> [Names("g", "pod-", is_prefix=True).proves(name) for name in ("pod-x7f3", "pod-", "web-1")]
         [True, False, False]
@@ -60,22 +60,22 @@ class Names(NamedTuple):
         return name.startswith(self.member) and (name != self.member) == self.is_prefix
 
     def __str__(self) -> str:
-        """As people are told."""
+        """Format the names for people."""
         return f"names that begin with {self.member!r}" if self.is_prefix else repr(self.member)
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A member's certificate that the group has signed."""
+    """A member's certificate that the group signed."""
 
     names: Names
     valid_from: float
     valid_until: float
     public_key: EllipticCurvePublicKey
     authority: bytes
-    """The certificate of the authority that has signed it, DER."""
+    """The certificate of the authority that signed it, DER."""
     may_relay: bool = False
-    """Whether it may pass on what others observed."""
+    """Whether the member may pass on observations of others."""
 
     @property
     def made_at(self) -> float:
@@ -84,7 +84,7 @@ class Verified:
 
 
 def verify(certificate_der: bytes, group_der: bytes) -> Verified | None:
-    """Return what a certificate proves if this group's authority has signed it, valid at present or not."""
+    """Return what a certificate proves if this group's authority signed it, whether or not it is valid now."""
     try:
         certificate = x509.load_der_x509_certificate(certificate_der)
         certificate.verify_directly_issued_by(x509.load_der_x509_certificate(group_der))
@@ -95,14 +95,14 @@ def verify(certificate_der: bytes, group_der: bytes) -> Verified | None:
     if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
         return None
     may_relay = _has_role(certificate, RELAY)
-    if found.member is None or (found.is_prefix and may_relay):  # a relay has a name of its own
+    if found.member is None or (found.is_prefix and may_relay):  # a relay needs a name of its own
         return None
     begin, end = certificate.not_valid_before_utc.timestamp(), certificate.not_valid_after_utc.timestamp()
     return Verified(found, begin, end, key, group_der, may_relay)
 
 
 def uri(of: Names) -> str:
-    """Return how names stand in a certificate.
+    """Return the names as they are written in a certificate.
 
     >>> uri(Names("home page", "pod-", is_prefix=True))
     'cobandit://home%20page/pod-*'
@@ -115,7 +115,7 @@ def names(certificate: x509.Certificate) -> Names:
     """Return the names in a certificate.
 
     Raises:
-        LookupError: There are none.
+        LookupError: It contains none.
     """
     try:
         alternative = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value

@@ -1,7 +1,7 @@
-"""What a member shows and whom it believes, at present: its identity and its trust, read again when files change.
+"""What a member presents and which certificates it believes at present: its identity and its trust, reread on change.
 
-This file owns the rules for taking over a new file while a member runs. Whatever is wrong with one, the last good
-content stays in use. It refuses to know packets and connections: `identity_seal` and `transports.tls` ask it about
+This file owns the rules for adopting a new file while a member runs. If a file is wrong in any way, the last good
+content stays in use. It does not know packets and connections: `identity_seal` and `transports.tls` ask it about
 certificates.
 """
 
@@ -16,11 +16,11 @@ from cobandit.values.errors import LocalError
 
 
 class Credentials:
-    """A member's identity, and whom it believes.
+    """A member's identity and its trust.
 
     Args:
         identity: What proves this member's name.
-        trust: The group's trust file; without one, the authority that signed the identity counts, and nothing is
+        trust: The group's trust file. Without it, the authority that signed the identity counts, and nothing is
             revoked.
 
     Raises:
@@ -31,7 +31,7 @@ class Credentials:
         self.identity = identity
         self.trust = Trust(identity.group, 0, (identity.group_der,))
         self.name: str | None = None
-        """The member's name, from `begin` on."""
+        """The member's name, set by `begin`."""
         self._bundle = Watched(identity.path)
         self._trust_file = None if trust is None else Watched(Path(trust))
         if self._trust_file is not None and self._trust_file.is_due:
@@ -41,7 +41,7 @@ class Credentials:
             raise LocalError(self._is_outdated())
 
     def begin(self, name: str, group: str, now: float) -> None:
-        """Begin to work for this member.
+        """Start to work for this member.
 
         Raises:
             LocalError: The certificate is not for this member, not valid now, or revoked.
@@ -54,15 +54,15 @@ class Credentials:
             raise LocalError(wrong)
 
     def verify(self, certificate_der: bytes) -> Verified | None:
-        """Return what a certificate proves if the group has signed it; `refusal` says whether to believe it."""
+        """Return what a certificate proves if the group signed it. `refusal` says whether to believe it."""
         return self.trust.verify(certificate_der)
 
     def refusal(self, verified: Verified, name: str | None) -> Refusal | None:
-        """Return why a certificate is not believed to prove this name; `None` if it is.
+        """Return why a certificate is not accepted as proof of this name; `None` if it is.
 
         Args:
-            verified: What it proves.
-            name: The name; `None` if its owner has not said it yet.
+            verified: The certificate's content.
+            name: The name; `None` if its owner has not given one yet.
         """
         if verified.names.group != self.identity.group:
             return Refusal.FOREIGN_GROUP
@@ -73,7 +73,7 @@ class Credentials:
         return None
 
     def refresh(self) -> Reread:
-        """Read again what has changed on the disk, and return what came of it."""
+        """Read changed files again, and return the result."""
         before, changes, troubles = self.identity, [], []
         for reread in (self._reread_trust, self._reread_identity):
             try:
@@ -87,7 +87,7 @@ class Credentials:
         return Reread(tuple(changes), tuple(troubles), is_renewed=self.identity is not before)
 
     def is_being_replaced(self) -> str | None:
-        """Return what to do if the identity is of the older of two authorities, which others may no longer trust."""
+        """Return what to do if the identity is from the older of two authorities, which others may soon distrust."""
         if len(self.trust.authorities) < 2 or self.identity.group_der == self.trust.authorities[0]:
             return None
         return (

@@ -1,9 +1,9 @@
-"""A group's folder: the authority that signs its members, the one before while it is being replaced, the trust file.
+"""A group's folder: the authority that signs its members, its predecessor during a replacement, and the trust file.
 
-`group-authority.pem` can admit anybody and belongs on no server. While it is being replaced, its former key is
-`group-authority-former.pem`. Both sign the trust file, so that members with certificates of either can read it.
+`group-authority.pem` can admit any member, and belongs on no server. During a replacement, the former key is in
+`group-authority-former.pem`. Both sign the trust file, so that members with certificates from either can read it.
 
-This file owns those files and what may be done to them. It refuses to know how certificates are made (`keys`).
+This file owns those files and the operations on them. It does not know how certificates are made (`keys`).
 """
 
 import datetime as dt
@@ -30,7 +30,7 @@ with needed_by("a key"):
 AUTHORITY = "group-authority.pem"
 FORMER = "group-authority-former.pem"
 NEXT = "group-authority-next.pem"
-"""Only there while `rotate` works, or after it was interrupted."""
+"""Exists only while `rotate` runs, or after it was interrupted."""
 
 
 class Authority(NamedTuple):
@@ -68,7 +68,7 @@ class GroupFolder:
         self.former = _authority(self.path / FORMER)[1] if (self.path / FORMER).exists() else None
 
     def trust(self) -> Trust:
-        """Return whom members shall believe, as the folder has it; the first, if there is none."""
+        """Return the trust in the folder's file, or an initial one if there is no file."""
         authorities = self._authorities()
         if not self.trust_path.exists():
             return Trust(self.name, 0, tuple(one.der for one in authorities))
@@ -77,11 +77,11 @@ class GroupFolder:
 
     @property
     def is_written(self) -> bool:
-        """Whether the trust file names the authorities that there are. If not, a command was interrupted."""
+        """Whether the trust file names the folder's authorities. If not, a command was interrupted."""
         return self.trust_path.exists() and self.trust().authorities == tuple(one.der for one in self._authorities())
 
     def write_trust(self, trust: Trust | None = None) -> Path:
-        """Write the trust file, with these revocations and the authorities that there are, and the next number."""
+        """Write the trust file with these revocations, the folder's authorities, and the next number."""
         present = self.trust() if trust is None else trust
         authorities = self._authorities()
         made = replace(present, number=present.number + 1, authorities=tuple(one.der for one in authorities))
@@ -89,7 +89,7 @@ class GroupFolder:
         return self.trust_path
 
     def next_time(self, now: dt.datetime) -> dt.datetime:
-        """Return when a certificate is made that is made now: later than everything that was revoked.
+        """Return the creation time for a certificate made now: later than everything that was revoked.
 
         Raises:
             LocalError: Something was revoked in the future, or the authority has expired.
@@ -107,14 +107,14 @@ class GroupFolder:
         return max(now, last + dt.timedelta(seconds=1))
 
     def revoke(self, name: str, *, is_prefix: bool = False) -> Path:
-        """Revoke every certificate that was made for a name until now, and return the trust file.
+        """Revoke every certificate made for a name until now, and return the trust file.
 
         Args:
-            name: The name that they no longer prove. A certificate that is made later does.
-            is_prefix: Whether it is about every name that begins so.
+            name: The name that they no longer prove. A later certificate does.
+            is_prefix: Whether to revoke every name with this prefix.
 
         Raises:
-            LocalError: The name cannot be one, or too many are revoked.
+            LocalError: The name is invalid, or there are too many revocations.
         """
         check_name("the agent's name", name, LONGEST_NAME)
         trust = self.trust()
@@ -128,9 +128,9 @@ class GroupFolder:
         return self.write_trust(replace(trust, revoked=(*others, Revocation(name, until, is_prefix))))
 
     def take_next(self) -> Path:
-        """Let the next authority be the present one, and trust both; return the trust file.
+        """Make the next authority the present one, and trust both. Return the trust file.
 
-        Each step leaves a folder from which this can be called again.
+        Each step leaves a folder on which this can be called again.
         """
         former, present = self.path / FORMER, self.path / AUTHORITY
         try:
@@ -142,7 +142,7 @@ class GroupFolder:
         return GroupFolder(self.path).write_trust()
 
     def finish(self) -> Path:
-        """Trust the present authority alone from now on, remove the former one, and return the trust file.
+        """Trust only the present authority from now on, remove the former one, and return the trust file.
 
         Raises:
             LocalError: The authority is not being replaced.
@@ -156,7 +156,7 @@ class GroupFolder:
             (self.path / FORMER).unlink(missing_ok=True)
         except OSError as error:
             raise LocalError(f"cannot remove {self.path / FORMER}: {error.strerror}") from error
-        # What was revoked before the present authority was made are certificates of the former one.
+        # Revocations from before the present authority concern certificates of the former one.
         left = tuple(one for one in trust.revoked if one.until >= self.present.made_at)
         return self.write_trust(replace(trust, revoked=left))
 

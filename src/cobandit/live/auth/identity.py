@@ -1,6 +1,6 @@
-"""What proves a member's name: its bundle. It needs the extra `keys`.
+"""The proof of a member's name: its bundle. This needs the extra `keys`.
 
-This file owns reading and checking it; `keys` makes the files, `certificates` says what a certificate proves, and
+This file owns reading and checking bundles. `keys` makes them, `certificates` says what a certificate proves, and
 `transports.tls` and `identity_seal` use both.
 """
 
@@ -20,15 +20,15 @@ with needed_by("a key"):
     from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
 LARGEST_FILE = 2**20
-"""Bytes. A bundle has about two thousand; more is another file."""
+"""Bytes. A bundle has about two thousand; a larger file is something else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What proves a member's name. The private key is not shown when this is printed."""
+    """The proof of a member's name. The private key is not shown when this is printed."""
 
     name: str
-    """The member's name, or what it begins with."""
+    """The member's name, or its prefix."""
     group: str
     certificate_der: bytes = field(repr=False)
     group_der: bytes = field(repr=False)
@@ -37,19 +37,19 @@ class Identity:
     """Seconds since 1970."""
     valid_until: float
     path: Path
-    """The bundle; a TLS library reads the private key from it."""
+    """The bundle, from which a TLS library reads the private key."""
     private_key: EllipticCurvePrivateKey = field(repr=False)
     may_relay: bool = False
-    """Whether the certificate says that this member may pass on what others observed."""
+    """Whether the certificate allows this member to pass on observations of others."""
     is_prefix: bool = False
-    """Whether it is for every name that begins with `name`. Members that share it can pose as each other."""
+    """Whether it is for every name with the prefix `name`. Members that share it can impersonate each other."""
 
     @classmethod
     def load(cls, path: str | Path) -> "Identity":
         """Read a bundle.
 
         Raises:
-            LocalError: It cannot be used, with what to do about it.
+            LocalError: It cannot be used. The message says what to do.
         """
         path = Path(path)
         key, certificates = read(path, what="key file", remedy="cobandit keys agent")
@@ -85,7 +85,7 @@ class Identity:
 
     @property
     def private_bytes(self) -> bytes:
-        """The private key, for what is derived from it and stays on this side."""
+        """The private key, for deriving secrets that stay on this side."""
         return self.private_key.private_numbers().private_value.to_bytes(32)
 
     @property
@@ -151,5 +151,5 @@ def _der(certificate: x509.Certificate) -> bytes:
 
 
 def day(seconds: float) -> str:
-    """Return a time as people are told."""
+    """Format a time for people."""
     return f"{dt.datetime.fromtimestamp(seconds, dt.UTC):%Y-%m-%d}"

@@ -1,17 +1,18 @@
-"""The seal in which every member proves its own name, and none can pose as another. It needs the extra `keys`.
+"""The seal with which every member proves its own name, and cannot impersonate another. This needs the extra `keys`.
 
-Announcements are signed, with the certificate attached. Packets for one member carry a code under a key that only the
-two can compute (ECDH on the keys in their certificates, then HKDF), which is a hundred times cheaper than a signature.
-Only if the receiver's certificate is not known yet, such a packet is signed too. So a receiver of a signed packet for
-itself alone learns that the sender does not know it, and attaches its certificate from then on, until a packet with a
-code shows that it is known.
+Announcements are signed, and carry the certificate. Packets for one member carry a code under a key that only the two
+members can compute (ECDH on the keys in their certificates, then HKDF). That is a hundred times cheaper than a
+signature. Such a packet is signed as well, but only if the receiver's certificate is not known yet. So a member that
+receives a signed packet for itself alone learns that the sender does not know it. From then on it attaches its
+certificate, until a packet with a code shows that it is known.
 
-A certificate for a prefix proves each name that begins so. What members with the same one have in common with another
-member they all know: they can pose as each other, and as nobody else. Not as a relay either, whose name begins so: its
-own certificate counts for it as long as it is known, and relays are the last to be forgotten.
+A certificate for a prefix proves every name with that prefix. Members that share one have the same shared key with any
+other member. So they can impersonate each other, but no other member. They cannot impersonate a relay whose name has
+that prefix either: its own certificate takes precedence while it is known, and relays are the last to be forgotten.
 
-A member's own certificate may be replaced while it runs. Until another member has seen the new one, what that sends is
-still opened with the key before it. This file owns those packets and who is known, and refuses to know what is in them.
+A member's own certificate may be replaced while it runs. Until another member has seen the new one, its packets are
+still opened with the previous key. This file owns those packets, and which members are known. It does not know their
+content.
 """
 
 import time
@@ -50,9 +51,10 @@ with needed_by("a key"):
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 MOST_PEERS = 4096
-"""Members whose certificates are remembered; then the one that was longest silent has to show its own again."""
+"""How many members' certificates are remembered. Beyond that, the one that was silent longest must present its own
+again."""
 INTRODUCTIONS_A_SECOND = 20
-"""Answers to senders that are not known. More would let a stranger keep this member busy with signing."""
+"""Answers to unknown senders. With more, a stranger could keep this member busy with signing."""
 SIGNATURE_SIZE = 64
 
 TO_ALL = b"\x51"
@@ -79,9 +81,9 @@ class _Peer:
         self._keyed: dict[int, blake2b] = {}
 
     def agree(self, own_name: str, keys: Sequence[EllipticCurvePrivateKey]) -> None:
-        """Have something in common for each of this member's keys. It is computed when it is first needed.
+        """Prepare a shared key for each of this member's keys. It is computed when it is first needed.
 
-        So a member that gets a new key does not stand still until it has computed that for a thousand others.
+        So a member with a new key does not stall while it computes shared keys with a thousand others.
         """
         self.knows_me = False
         self._own_name, self._keys = own_name, tuple(keys)
@@ -89,7 +91,7 @@ class _Peer:
 
     @property
     def keys(self) -> range:
-        """This member's keys, by number: the present one first."""
+        """The numbers of this member's keys, the present one first."""
         return range(len(self._keys))
 
     def mac(self, to: bytes, rest: bytes, key: int = 0) -> bytes:
@@ -105,7 +107,7 @@ class _Peer:
         return blake2b(digest_size=MAC_SIZE, key=self._derived(own, b"cobandit pair"), person=b"cobandit packet")
 
     def veil_keys(self) -> Iterator[bytes]:
-        """Return what is in common to veil with, for each of this member's keys: the present one first."""
+        """Yield the shared keys for veils, for each of this member's keys, the present one first."""
         return (self._derived(own, b"cobandit veil") for own in self._keys)
 
     def _derived(self, own: EllipticCurvePrivateKey, use: bytes) -> bytes:
@@ -118,9 +120,9 @@ class IdentitySeal(Seal):
     """Proves the name of a packet's sender.
 
     Args:
-        identity: What proves this member's name.
+        identity: The proof of this member's name.
         trust: The group's trust file.
-        now: What time it is.
+        now: Returns the time.
     """
 
     def __init__(
@@ -132,12 +134,13 @@ class IdentitySeal(Seal):
         self._name = self._to_me = self._certificate = b""
         self._group = group_digest(identity.group)
         self._keys: list[EllipticCurvePrivateKey] = []
-        """The present one, and the one before it."""
+        """The present key, and the previous one."""
         self._peers: dict[str, _Peer] = {}
         self._shunned: dict[str, None] = {}
-        """Who was known, until its certificate no longer counted; at most `MOST_PEERS`, the earliest first."""
+        """Formerly known members whose certificates no longer count; at most `MOST_PEERS`, the earliest first."""
         self._windows = {is_prefix: ReplayWindows() for is_prefix in (False, True)}
-        """By the kind of certificate: with one for a prefix nobody uses up numbers of who has one for its very name."""
+        """By kind of certificate, so that holders of a prefix certificate cannot use up the numbers of a name's own
+        holder."""
         self._sequence = 0
         self._introduced: tuple[int, int] = (0, 0)
         self._show(identity)
@@ -177,7 +180,7 @@ class IdentitySeal(Seal):
         return receiver in self._shunned
 
     def _show(self, identity: Identity) -> None:
-        """Use an identity for what is sent, and the one before it for what still comes in."""
+        """Use an identity for sending, and the previous one for what still arrives."""
         self.valid_until = identity.valid_until
         if identity.private_key not in self._keys:
             self._keys = [identity.private_key, *self._keys[:1]]
@@ -273,7 +276,7 @@ class IdentitySeal(Seal):
         return kind + r.to_bytes(SIGNATURE_SIZE // 2) + s.to_bytes(SIGNATURE_SIZE // 2) + rest
 
     def _opens(self, peer: _Peer, kind: bytes, proof: bytes, to: bytes, rest: bytes) -> int | None:
-        """Return which of this member's keys shows that a packet is the peer's; `None` if none does."""
+        """Return which of this member's keys proves that a packet is the peer's; `None` if none does."""
         if kind not in _SIGNED:
             return next((key for key in peer.keys if compare_digest(peer.mac(to, rest, key), proof)), None)
         half = SIGNATURE_SIZE // 2
@@ -285,7 +288,7 @@ class IdentitySeal(Seal):
         return 0
 
     def _meet(self, certificate: bytes, claimed: str) -> _Peer | Refusal:
-        """Return the member that a certificate is of; to be remembered once a packet proves to be its own."""
+        """Return the member of a certificate. Remember it once a packet proves to be its own."""
         verified = self._credentials.verify(certificate)
         refusal = Refusal.STRANGER if verified is None else self._credentials.refusal(verified, claimed)
         if verified is None or refusal is not None:

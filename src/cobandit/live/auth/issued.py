@@ -1,8 +1,8 @@
-"""Which files a group has made: for which names, of which kind.
+"""Which files a group has made, for which names, and of which kind.
 
-The list is `group-issued.jsonl` in the group's folder, a line of JSON for each file. It holds no secret and gives no
-right: it lets `cobandit keys` notice a name that is misspelt, and make a file again of the same kind. This file refuses
-to know certificates and what is revoked.
+The list is `group-issued.jsonl` in the group's folder, with a line of JSON for each file. It contains no secret and
+grants no right. With it, `cobandit keys` notices misspelt names, and can make a file again of the same kind. This file
+does not know certificates and revocations.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ class IssuedFiles:
         self.path = folder / ISSUED
 
     def add(self, made: Issued) -> None:
-        """Note a file. Raises `LocalError` if that cannot be written."""
+        """Record a file. Raises `LocalError` if that cannot be written."""
         try:
             with self.path.open("ab") as file:
                 file.write(msgspec.json.encode(made) + b"\n")
@@ -56,7 +56,7 @@ class IssuedFiles:
         return next((made for made in reversed(self.all()) if made.name == name), None)
 
     def concerns(self, name: str, *, is_prefix: bool) -> bool:
-        """Return whether a file was made that a revocation of this name, or of all that begin so, would concern."""
+        """Return whether revoking this name, or all names with this prefix, would affect any file."""
         return any(
             made.name.startswith(name)
             if is_prefix

@@ -1,9 +1,9 @@
-"""Making keys: a group is a certificate authority, and a member has one file that proves its name.
+"""Makes keys: a group is a certificate authority, and a member has one file that proves its name.
 
-This file owns making those files and refuses to know what they are used for; `identity` reads them, and
-`group_folder` has what else is in a group's folder. A member's bundle holds its private key, its certificate and the
-certificate of the authority that signed it. Keys are of the curve P-256: TLS 1.3 signs with them, and packets are
-authenticated with what two of them have in common (ECDH).
+This file makes those files, and does not know what they are used for. `identity` reads them, and `group_folder` owns
+the rest of a group's folder. A member's bundle contains its private key, its certificate, and the certificate of the
+authority that signed it. Keys are on the curve P-256: TLS 1.3 signs with them, and packets are authenticated with the
+shared key of two members (ECDH).
 """
 
 import datetime as dt
@@ -35,10 +35,10 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
 def make_group(name: str, folder: str | Path) -> Path:
-    """Make a group's authority in a folder, with its trust file; return the authority's file, which is secret.
+    """Make a group's authority in a folder, with its trust file. Return the authority's file, which is secret.
 
     Raises:
-        LocalError: The name cannot be one, or the folder holds an authority already.
+        LocalError: The name is invalid, or the folder already has an authority.
     """
     check_name("the group's name", name, LONGEST_NAME)
     path = Path(folder) / AUTHORITY
@@ -57,19 +57,19 @@ def issue(
     may_relay: bool = False,
     is_prefix: bool = False,
 ) -> Path:
-    """Make a member's bundle with the authority in a folder; return the file, which is secret.
+    """Make a member's bundle with the authority in a folder. Return the file, which is secret.
 
     Args:
         agent: The member's name.
-        folder: Where the group's authority is.
+        folder: The folder of the group's authority.
         days: How long it is valid.
         out: The file to write, if not in the folder.
-        may_relay: Whether the member may pass on what others observed.
-        is_prefix: Whether the bundle is for every name that begins with this one and goes on: for members that are
-            started alike under random names. Those who share it can pose as each other, and as nobody else.
+        may_relay: Whether the member may pass on observations of others.
+        is_prefix: Whether the bundle is for every longer name with this prefix: for members that are started alike
+            under random names. Members that share it can impersonate each other, but no other member.
 
     Raises:
-        LocalError: There is no authority, the name cannot be one, or the file is there already.
+        LocalError: There is no authority, the name is invalid, or the file exists already.
     """
     check_name("the agent's name", agent, LONGEST_NAME - is_prefix)
     check_whole("days", days, 1, MOST_DAYS)
@@ -85,7 +85,7 @@ def issue(
     key = ec.generate_private_key(ec.SECP256R1())
     of = Names(group.name, agent, is_prefix)
     own = _certificate(of, key, made_at, days=days, issuer=group.present, may_relay=may_relay)
-    IssuedFiles(group.path).add(Issued(agent, is_prefix, may_relay))  # first: a file that is not listed must not be
+    IssuedFiles(group.path).add(Issued(agent, is_prefix, may_relay))  # first, so that no file exists that is not listed
     write_private(path, _pem(key) + _pem(own) + _pem(group.present.certificate))
     return path
 
@@ -93,7 +93,7 @@ def issue(
 def rotate(folder: str | Path) -> Path:
     """Begin to replace a group's authority: make a new one, and trust both. Return the trust file.
 
-    From now on bundles are made with the new authority. What an interrupted call has left is finished.
+    From now on the new authority signs bundles. If an earlier call was interrupted, this completes it.
 
     Raises:
         LocalError: The authority is being replaced already.
@@ -112,7 +112,7 @@ def rotate(folder: str | Path) -> Path:
 
 
 def file_name(agent: str, *, is_prefix: bool = False) -> str:
-    """Return the name of a member's bundle: its own name where a file may be called so.
+    """Return the file name of a member's bundle: its own name where that is a valid file name.
 
     >>> file_name("edge-7")
     'edge-7.pem'

@@ -1,6 +1,6 @@
-"""Files that only their owner should read: who else can is said, and what anybody can write is refused.
+"""Files that only their owner should read: a warning if others can, and a refusal if any user can write them.
 
-Writing them is here too: nobody else can ever read them, sees half of one, or loses an earlier one.
+They are written here too, so that no other user can ever read them, see a partial one, or lose an earlier one.
 """
 
 import contextlib
@@ -15,16 +15,16 @@ from cobandit.live.log_events import LogEvent, log_event
 from cobandit.values.errors import LocalError
 
 LARGEST_SECRET = 2**16
-"""Bytes. More is another file, or a device without an end."""
+"""Bytes. A larger file is something else, or a device without an end."""
 
 _said: set[tuple[str, int]] = set()
 
 
 def read_private(path: Path, what: str, most: int = LARGEST_SECRET) -> bytes:
-    """Return what is in a file with a secret.
+    """Return the content of a file with a secret.
 
     Raises:
-        LocalError: Anybody can write to it, or it is too long.
+        LocalError: Any user can write to it, or it is too long.
         OSError: It cannot be read.
     """
     with path.open("rb") as file:
@@ -36,10 +36,10 @@ def read_private(path: Path, what: str, most: int = LARGEST_SECRET) -> bytes:
 
 
 def warn_of_readers(path: Path, what: str, found: os.stat_result, *, may_be_written: bool = True) -> None:
-    """Log, once, that others than its owner can use a file.
+    """Log, once, that users other than its owner can use a file.
 
     Raises:
-        LocalError: Everybody can write to it, and that must not be.
+        LocalError: Any user can write to it, and that is not allowed.
     """
     mode = stat.S_IMODE(found.st_mode)
     if not stat.S_ISREG(found.st_mode) or not mode & 0o077:
@@ -56,13 +56,13 @@ def warn_of_readers(path: Path, what: str, found: os.stat_result, *, may_be_writ
 
 
 def check_free(path: Path, remedy: str) -> None:
-    """Raise `LocalError` if there is such a file."""
+    """Raise `LocalError` if the file exists."""
     if path.exists():
         raise LocalError(f"{path} already exists: {remedy}")
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a new file with a secret. Raises `LocalError` if it is there already, or cannot be written."""
+    """Write a new file with a secret. Raises `LocalError` if it exists already, or cannot be written."""
     try:
         with drafted(path, content, 0o600) as draft:
             try:
@@ -74,7 +74,7 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def replace_public(path: Path, content: bytes) -> None:
-    """Write a file that everybody may read, in the place of the one that is there. Raises `LocalError`."""
+    """Write a file that any user may read, in place of the existing one. Raises `LocalError`."""
     try:
         with drafted(path, content, 0o644) as draft:
             draft.replace(path)
@@ -84,7 +84,7 @@ def replace_public(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def drafted(path: Path, content: bytes, mode: int) -> Iterator[Path]:
-    """Write what is to be in a file beside its place, to be moved there; what is not moved is removed."""
+    """Write a file's content beside its place, for the caller to move. A draft that was not moved is removed."""
     draft = path.with_name(f".{secrets.token_hex(8)}.draft")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

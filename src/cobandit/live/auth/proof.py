@@ -1,7 +1,7 @@
-"""What a member is given to prove who it is: a key file, or a secret that all share, or nothing.
+"""What a member uses to prove who it is: a key file, or a secret that all members share, or nothing.
 
-This file owns what goes together and what comes of it: an identity or a seal. Nothing of the extra `keys` is loaded
-where it is not needed.
+This file owns which options go together, and turns them into an identity or a seal. The extra `keys` is loaded only
+where it is needed.
 """
 
 from pathlib import Path
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 class Proof(NamedTuple):
-    """What proves who a member is."""
+    """A member's options for proving who it is."""
 
     keys: str | Path | None = None
     """The member's key file, made by `cobandit keys agent`."""
     trust: str | Path | None = None
     """The group's trust file, beside keys."""
     secret: Secrets | None = None
-    """Instead of keys: a secret that all members share. Of two, the first is sent with, and both are accepted."""
+    """A secret that all members share, instead of keys. Of two, the first is used to send, and both are accepted."""
     secret_file: str | Path | None = None
-    """A file with it, or with two, a line each."""
+    """A file with it, or with two, one on each line."""
 
     @property
     def is_given(self) -> bool:
-        """Whether there is any."""
+        """Whether any proof is given."""
         return self.keys is not None or self.has_secret
 
     @property
@@ -38,7 +38,7 @@ class Proof(NamedTuple):
         return self.secret is not None or self.secret_file is not None
 
     def check(self) -> None:
-        """Raise `LocalError` if something does not go together."""
+        """Raise `LocalError` if options conflict."""
         if self.keys is not None and self.has_secret:
             raise LocalError("give keys or a secret, not both")
         if self.secret is not None and self.secret_file is not None:
@@ -47,14 +47,14 @@ class Proof(NamedTuple):
             raise LocalError("a trust file says which keys count: give keys with it, or leave it out")
 
     def identity(self) -> "Identity":
-        """Return what is in the key file."""
+        """Return the identity in the key file."""
         from cobandit.live.auth.identity import Identity  # noqa: PLC0415  # needs the extra `keys`
 
         assert self.keys is not None
         return Identity.load(self.keys)
 
     def lasting_secret(self) -> bytes | None:
-        """Return what only this member, or its group, knows and finds again without its state; `None` if nothing is."""
+        """Return a secret that this member or its group has even after losing its state; `None` if there is none."""
         if self.keys is not None:
             return self.identity().private_bytes
         if not self.has_secret:
@@ -63,7 +63,7 @@ class Proof(NamedTuple):
         return checked_secrets(given)[0]
 
     def seal(self) -> Seal | None:
-        """Return what authenticates packets; `None` if nothing is to."""
+        """Return the seal that authenticates packets; `None` if there is no proof."""
         self.check()
         if self.secret_file is not None:
             return GroupSeal(file=Path(self.secret_file))

@@ -1,4 +1,4 @@
-"""Why something that came in was refused: by a transport, a seal or a member."""
+"""Why something that arrived was refused: by a transport, a seal or a member."""
 
 from enum import Enum
 

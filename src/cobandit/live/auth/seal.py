@@ -1,16 +1,14 @@
-"""End-to-end authentication on networks that nobody has to trust: a seal on every packet, opened before anybody looks.
+"""End-to-end authentication on untrusted networks: a seal on every packet, checked before anything else.
 
-This file owns what a seal promises, and the seal of a group that shares a secret (standard library only).
-`identity_seal` has the one in which members cannot pose as each other; `shared_secrets` reads secrets from files;
-`cobandit.live.transports.sealed` puts a seal on any transport.
+This file owns what a seal guarantees, and the seal of a group with a shared secret (standard library only).
+`identity_seal` has the seal with which members cannot impersonate each other; `shared_secrets` reads secrets from
+files; `cobandit.live.transports.sealed` puts a seal on any transport. A packet is valid for one receiver (or for all),
+in one group, once. It does not contain its receiver: each receiver puts its own name into the authentication code, with
+everything else. Packets are not secret. Content that only one member may read is veiled before (`veil.py`).
 
-A packet is good for one receiver (or for all), of one group, once. Its receiver is not in it: it is what the receiver
-thinks its own name is, and goes into the authentication code with everything else. Packets are not secret; what one
-member alone may read in one is veiled before (`veil.py`).
-
-What this cannot do: a receiver that has just started has no memory, so a recorded packet is let in once more. The
-protocol does not mind, since what its messages say was true and stays true. A sender whose clock was set back across a
-restart is taken for a replay until its clock has caught up. Under a shared secret, a sender whose clock is more than an
+Limits: a receiver that has just started has no memory, so a recorded packet is accepted once more. That does no harm to
+the protocol, because what its messages said was true and stays true. If a sender's clock was set back across a restart,
+its packets count as replays until the clock has caught up. With a shared secret, a sender whose clock is more than an
 hour ahead is not heard.
 """
 
@@ -33,56 +31,58 @@ from cobandit.values.tally import LONGEST_NAME
 MAC_SIZE = 16
 
 HEADER = struct.Struct(">Q8sH")
-"""The sequence number, a digest of the group's name, the length of the sender's name."""
+"""The sequence number, a digest of the group's name, and the length of the sender's name."""
 
 LARGEST_CLOCK_DIFFERENCE = 3600 * 10**9
-"""Nanoseconds. Packets are numbered from the sender's clock. One with a number further ahead of this member's clock is
-refused: where members can pose as each other, it would make all that the named one sends a replay."""
+"""Nanoseconds. Packets are numbered from the sender's clock. A number further ahead of this member's clock is refused.
+Otherwise, where members can impersonate each other, one such packet would turn all later ones of its sender into
+replays."""
 
 TO_ALL = 0x41
 TO_ONE = 0x42
-"""The first byte of a packet. Other seals have other bytes, so that one is never taken for the other."""
+"""The first byte of a packet. Other seals use other bytes, so that their packets cannot be confused."""
 
 
 class Opened(NamedTuple):
-    """A packet that was let in."""
+    """A packet that was accepted."""
 
     sender: str
     payload: bytes
     is_proved: bool = True
-    """Whether nobody else in the group can have sent it."""
+    """Whether no other member of the group can have sent it."""
 
     @property
     def proved_sender(self) -> str | None:
-        """The sender, if it may be held to account for what is in the packet."""
+        """The sender, if it can be held accountable for the packet's content."""
         return self.sender if self.is_proved else None
 
 
 class Rejected(NamedTuple):
-    """A packet that was not."""
+    """A packet that was refused."""
 
     reason: Refusal
     sender: str | None = None
-    """As claimed."""
+    """The sender's name as claimed."""
     introduce: bool = False
-    """Whether it may be let in next time if the sender hears an introduction now."""
+    """Whether it may be accepted next time if the sender hears an introduction now."""
 
 
 class Seal(ABC):
     """Authenticates packets. One seal works for one member."""
 
     overhead: int
-    """Bytes that a packet is longer than its payload, at most; exact after `begin`."""
+    """Maximum bytes by which a packet is longer than its payload; exact after `begin`."""
 
     valid_until: float | None = None
     """When it expires, in seconds since 1970; `None` if it never does."""
 
     own_may_relay: bool | None = None
-    """Whether what proves this member's name says that it may pass on what others observed; `None` if nothing does."""
+    """Whether the proof of this member's name allows it to pass on observations of others; `None` if there is no
+    proof."""
 
     @abstractmethod
     def begin(self, name: str, group: str) -> None:
-        """Begin to work for this member.
+        """Start to work for this member.
 
         Raises:
             LocalError: The seal is not for this member.
@@ -90,19 +90,19 @@ class Seal(ABC):
 
     @abstractmethod
     def wrap(self, receiver: str | None, payload: bytes) -> bytes:
-        """Return a packet for this member, or (`None`) for everybody."""
+        """Return a packet for this member, or (`None`) for all."""
 
     @abstractmethod
     def unwrap(self, packet: bytes) -> Opened | Rejected:
-        """Return what is in a packet, or why it is refused. Never raises."""
+        """Return the content of a packet, or why it is refused. Never raises."""
 
     def introduction(self, receiver: str) -> bytes | None:
-        """Return a packet without payload after which the receiver can be understood; `None` if there is no need."""
+        """Return a packet without payload that lets the receiver be understood afterwards; `None` if not needed."""
         del receiver
         return None
 
     def may_relay(self, sender: str) -> bool | None:
-        """Return whether the last proof of this sender's name says that it may pass on what others observed.
+        """Return whether the last proof of this sender's name allows it to pass on observations of others.
 
         `None` where names are not proved. A sender that has proved nothing yet may not.
         """
@@ -111,12 +111,12 @@ class Seal(ABC):
 
     @abstractmethod
     def veil(self, receiver: str, about: bytes, secret: bytes) -> bytes:
-        """Return a short secret as it may stand in a packet for this member, and nobody outside can read it.
+        """Return a short secret in a form that only this member, or at least no outsider, can read in a packet.
 
         Args:
-            receiver: Who can.
-            about: What it is, and of whom to whom.
-            secret: What is to be read.
+            receiver: The member that can read it.
+            about: The context: what it is, who sends it and who receives it.
+            secret: The secret.
 
         Raises:
             NotNowError: The receiver is not known at present.
@@ -124,34 +124,34 @@ class Seal(ABC):
 
     @abstractmethod
     def unveil(self, sender: str, about: bytes, said: bytes) -> bytes | None:
-        """Return what a sender has veiled for this member; `None` if it is not readable, or about something else."""
+        """Return what a sender veiled for this member; `None` if it is unreadable, or the context differs."""
 
     def shuns(self, receiver: str) -> bool:
-        """Return whether nothing is to be sent to this member, because what it has proved no longer counts."""
+        """Return whether to send this member nothing, because its proof no longer counts."""
         del receiver
         return False
 
     @property
     def has_files(self) -> bool:
-        """Whether there are files that `refresh` looks at."""
+        """Whether there are files for `refresh` to check."""
         return False
 
     @property
     def trust_number(self) -> int | None:
-        """The number of the group's trust file that is in use; `None` if there is none."""
+        """The number of the group's trust file in use; `None` if there is none."""
         return None
 
     def refresh(self) -> Reread:
-        """Read again what has changed on the disk, and return what came of it."""
+        """Read changed files again, and return the result."""
         return Reread()
 
 
 class GroupSeal(Seal):
-    """Proves that the sender of a packet knows a secret of the group. The sender's name is as claimed.
+    """Proves that the sender of a packet knows a secret of the group. The sender's name is only claimed.
 
     Args:
-        secret: The group's secret. Of two, the first is used for what is sent, and both are accepted.
-        file: Instead, a file with them, a line each, which is read again when it changes.
+        secret: The group's secret. Of two, the first is used to send, and both are accepted.
+        file: A file with them instead, one on each line. It is read again when it changes.
     """
 
     def __init__(self, secret: Secrets | None = None, *, file: Path | None = None) -> None:
@@ -164,7 +164,7 @@ class GroupSeal(Seal):
         self._group_name = ""
         self._own = self._group = self._to_me = b""
         self._keyed: list[blake2b] = []
-        """One for each secret, with the key hashed already."""
+        """One for each secret, with the key already hashed."""
         self._veils: list[bytes] = []
         self._sequence = 0
         self._windows = ReplayWindows()
@@ -253,18 +253,18 @@ def _mac(keyed: blake2b, to: bytes, rest: bytes) -> bytes:
 
 
 def group_digest(group: str) -> bytes:
-    """Return what stands for a group in packets."""
+    """Return the digest that represents a group in packets."""
     return blake2b(group.encode(), digest_size=8, person=b"cobandit group").digest()
 
 
 def name_with_length(name: str) -> bytes:
-    """Return a name so that nothing that follows can be taken for a part of it."""
+    """Return a name with its length, so that nothing after it can be taken for a part of it."""
     encoded = name.encode(errors="replace")
     return len(encoded).to_bytes(2) + encoded
 
 
 def read_name(encoded: bytes, length: int) -> str | None:
-    """Return a sender's name, or `None` if it cannot be one."""
+    """Return a sender's name, or `None` if it is invalid."""
     if not 0 < length <= 4 * LONGEST_NAME or len(encoded) != length:
         return None
     try:

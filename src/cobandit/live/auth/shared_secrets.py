@@ -1,7 +1,7 @@
 """Secrets that all members of a group share: one, or two while one replaces the other.
 
-A member sends with the first and accepts both. So a group changes its secret without a moment in which two members
-refuse each other: first all accept the new one, then all send with it, then none accepts the old one.
+A member sends with the first and accepts both. So a group can change its secret without members ever refusing each
+other: first all accept the new one, then all send with it, then none accepts the old one.
 """
 
 from collections.abc import Sequence
@@ -11,18 +11,18 @@ from cobandit.live.auth.private_files import read_private
 from cobandit.values.errors import LocalError
 
 SHORTEST_SECRET = 16
-"""Bytes. With one recorded packet secrets can be tried out; short ones are found."""
+"""Bytes. With one recorded packet, an attacker can try out secrets, and finds short ones."""
 MAX_SECRETS = 2
 
 Secrets = str | bytes | Sequence[str] | Sequence[bytes]
-"""A secret, or the one to send with and another one to accept."""
+"""A secret; or two: the one to send with, and another to accept."""
 
 
 def checked_secrets(given: Secrets) -> tuple[bytes, ...]:
     """Return one or two secrets, the one to send with first.
 
     Raises:
-        LocalError: There are none or too many, or one is too short. The text does not show any.
+        LocalError: There are none or too many, or one is too short. The message shows none of them.
 
     >>> checked_secrets(["a secret of a group", "the one before it"])
     (b'a secret of a group', b'the one before it')
@@ -44,7 +44,7 @@ def checked_secrets(given: Secrets) -> tuple[bytes, ...]:
 
 
 def read_secrets(path: Path) -> tuple[str, ...]:
-    """Return the secrets in a file, which has a line for each; the first is the one to send with.
+    """Return the secrets in a file, one on each line. The first is the one to send with.
 
     Raises:
         LocalError: The file cannot be read or used.

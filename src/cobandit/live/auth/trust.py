@@ -1,13 +1,12 @@
-"""Whom the members of a group believe: which authorities count, and which certificates no longer do.
+"""The trust of a group's members: which authorities count, and which certificates no longer do.
 
-The group's folder has this as a file, `group-trust.json`, beside its authority. The file is public, signed by every
+The group's folder has it as a file, `group-trust.json`, beside its authority. The file is public, signed by every
 authority in it, and the same for all members. `cobandit keys` writes it; members read it while they run. Each version
-has a higher number than the one before, so that an old one is not taken for the latest.
+has a higher number than the previous one, so that an old one is not mistaken for the latest. A revocation is about
+names: no certificate made until then proves that name, or any name with that prefix. So no list of certificates is
+needed, and a later certificate is good.
 
-A revocation is about names: no certificate that was made until then proves that name, or any name that begins so. So
-nobody has to remember which certificates there are, and one that is made later is good.
-
-This file owns the format, the signatures and those rules. It refuses to know where certificates are used.
+This file owns the format, the signatures and those rules. It does not know where certificates are used.
 """
 
 import base64
@@ -31,15 +30,15 @@ with needed_by("a key"):
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 TRUST = "group-trust.json"
-"""What the file is called in a group's folder."""
+"""The name of the file in a group's folder."""
 MAX_AUTHORITIES = 2
-"""The present one, and while it is being replaced the one before."""
+"""The present one and, during a replacement, its predecessor."""
 MAX_REVOKED = 10_000
 MAX_TRUST_BYTES = 2**23
 
 _ALGORITHM = ec.ECDSA(hashes.SHA256())
 _PURPOSE = b"cobandit trust\n"
-"""Stands before what is signed, so that a signature is never good for anything else."""
+"""A prefix of the signed content, so that a signature is never valid for anything else."""
 COPY_AGAIN = "copy the one from the group's folder again"
 """What to do about a trust file that cannot be used."""
 
@@ -49,9 +48,9 @@ class Revocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     until: int
-    """Seconds since 1970: certificates that were made up to then."""
+    """Seconds since 1970. Certificates made up to then are revoked."""
     is_prefix: bool = False
-    """Whether it is about every name that begins so."""
+    """Whether it is about every name with this prefix."""
 
 
 class _Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,17 +65,17 @@ _read = msgspec.json.Decoder(_Content)
 
 @dataclass(frozen=True)
 class Trust:
-    """Whom to believe."""
+    """Which certificates to believe."""
 
     group: str
     number: int
-    """Grows with every change; 0 if there is no file."""
+    """Increases with every change; 0 if there is no file."""
     authorities: tuple[bytes, ...]
     """Certificates, DER."""
     revoked: tuple[Revocation, ...] = ()
 
     def verify(self, certificate_der: bytes) -> Verified | None:
-        """Return what a certificate proves if one of the authorities has signed it, valid at present or not."""
+        """Return what a certificate proves if one of the authorities signed it, whether or not it is valid now."""
         for authority in self.authorities:
             verified = verify(certificate_der, authority)
             if verified is not None:
@@ -84,18 +83,18 @@ class Trust:
         return None
 
     def is_revoked(self, name: str, made_at: float) -> bool:
-        """Return whether a certificate that was made then no longer proves this name."""
+        """Return whether a certificate made at this time no longer proves this name."""
         starts = ((name[:length], True) for length in range(1, len(name) + 1))
         return any(made_at <= self._until.get(key, -1) for key in ((name, False), *starts))
 
     @property
     def last_until(self) -> int:
-        """The latest time up to which certificates were revoked; 0 if none were."""
+        """The latest time up to which certificates were revoked; 0 if there are no revocations."""
         return max((one.until for one in self.revoked), default=0)
 
     @cached_property
     def _until(self) -> dict[tuple[str, bool], int]:
-        """Of two revocations of one name the later time counts, in whatever order they are written."""
+        """If a name is revoked twice, the later time counts, in whatever order they are written."""
         in_order = sorted(self.revoked, key=lambda one: one.until)
         return {(one.name, one.is_prefix): one.until for one in in_order}
 
@@ -108,16 +107,16 @@ def write_trust(trust: Trust, keys: Sequence[EllipticCurvePrivateKey]) -> bytes:
 
 
 def read_trust(path: Path, group: str, signers: Collection[bytes], remedy: str = COPY_AGAIN) -> Trust:
-    """Return what the file says, if one of these authorities has signed it.
+    """Return the content of the file, if one of these authorities signed it.
 
     Args:
         path: The file.
-        group: The group that it must be of.
-        signers: Certificates of authorities that are trusted already, DER.
-        remedy: What to do if it cannot be used.
+        group: The group that it must belong to.
+        signers: Certificates of authorities that are already trusted, DER.
+        remedy: What to do if the file cannot be used.
 
     Raises:
-        LocalError: It cannot be read, is damaged or not signed. The text says what to do.
+        LocalError: It cannot be read, is damaged or not signed. The message says what to do.
     """
     try:
         with path.open("rb") as file:
@@ -132,7 +131,7 @@ def read_trust(path: Path, group: str, signers: Collection[bytes], remedy: str =
             f"the trust file {path} is damaged, or not signed by the authority of this member's key file: {remedy}; if "
             "the authority was replaced meanwhile, the member needs a new key file"
         )
-    try:  # what is signed can be wrong only if it is of a later version
+    try:  # signed content can be wrong only if it is from a later version
         content = _read.decode(first)
         found = {names(x509.load_der_x509_certificate(authority)) for authority in content.authorities}
     except (msgspec.MsgspecError, *BAD_CERTIFICATE) as error:

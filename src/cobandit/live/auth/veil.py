@@ -1,12 +1,12 @@
-"""Something short that only its receiver can read, in a packet that others can: the standard library has no cipher.
+"""A short secret that only its receiver can read, in a packet that others can read. The standard library has no cipher.
 
-A keyed BLAKE2b is a function that nobody without the key can tell from chance. It makes a code of the secret and of
-what that is about; of the code, with another use of the key, it makes a stream of bytes, and the secret is sent XOR
-that stream. This is the idea of RFC 5297 (SIV), where the code is called the tag. So nothing must be unique: the same
-secret about the same thing gives the same bytes, and anything else gives others. The code shows whether a key is the
-right one and nothing was changed.
+A keyed BLAKE2b is indistinguishable from random for those without the key. It computes a code from the secret and its
+context. From the code, with another use of the key, it computes a stream of bytes, and the secret is sent XOR that
+stream. This is the idea of RFC 5297 (SIV), where the code is called the tag. So no nonce is needed: the same secret in
+the same context gives the same bytes, and anything else gives others. The code shows whether the key is right and
+nothing was changed.
 
-This file owns the construction. Which key two members have in common is for their seals.
+This file owns the construction. The seals of two members determine the key that they share.
 """
 
 from hashlib import blake2b
@@ -20,7 +20,7 @@ LONGEST = 64
 
 
 def veiled(key: bytes, about: bytes, secret: bytes) -> bytes:
-    """Return a secret as it may be sent: its code, and the secret XOR a stream that the code gives.
+    """Return a secret in the form in which it is sent: its code, and the secret XOR a stream from the code.
 
     Raises:
         ValueError: The secret is longer than a stream.
@@ -35,7 +35,7 @@ def veiled(key: bytes, about: bytes, secret: bytes) -> bytes:
 
 
 def unveiled(key: bytes, about: bytes, said: bytes) -> bytes | None:
-    """Return the secret; `None` if it was not made with this key, about this, or was changed."""
+    """Return the secret; `None` if the key or context differ, or it was changed."""
     code, rest = said[:CODE_SIZE], said[CODE_SIZE:]
     if len(rest) > LONGEST:
         return None

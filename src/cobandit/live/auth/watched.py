@@ -1,6 +1,6 @@
-"""Files that may be replaced while a member runs: whether one has changed, and what came of reading it again.
+"""Files that may be replaced while a member runs: whether one has changed, and the result of reading it again.
 
-This file owns when to read, and refuses to know what is in the files.
+This file owns when to read. It does not know what is in the files.
 """
 
 from pathlib import Path
@@ -19,7 +19,7 @@ class Reread(NamedTuple):
 
 
 class Watched:
-    """A file that is read again when it has changed, and until it could be used."""
+    """A file that is read again after each change, until its content could be used."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -28,15 +28,15 @@ class Watched:
 
     @property
     def is_due(self) -> bool:
-        """Whether it should be read. Take the content, then call `use`; if it cannot be used, do not."""
+        """Whether it should be read. Call `use` afterwards, unless the content cannot be used."""
         try:
             found = self.path.stat()
         except OSError:
-            self._seen = None  # to read it says why
+            self._seen = None  # reading it gives the reason
         else:
             self._seen = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
         return self._seen is None or self._seen != self._used
 
     def use(self) -> None:
-        """Note that what was in the file when `is_due` was asked is in use."""
+        """Note that the content at the time of `is_due` is in use."""
         self._used = self._seen

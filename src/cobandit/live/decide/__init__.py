@@ -1,1 +1,1 @@
-"""An arm in microseconds, on the caller's thread: no I/O, no waiting, no peers."""
+"""Picks an arm in microseconds, on the caller's thread: no I/O, no waiting, no peers."""

@@ -1,8 +1,8 @@
-"""How much traffic an arm gets at least and at most, inside the decision, so that propensities are known.
+"""Floors and ceilings on the traffic of each arm, applied inside the decision so that propensities are known.
 
-A policy has odds for each arm; one such as UCB names one arm, and would give it all. Every arm gets its floor. The
-rest goes to the arms by their odds, up to their ceilings, and what is then left over to the others below theirs: by
-their odds, and evenly to those that have none. This file owns that distribution; chance comes in as a number.
+A policy either has odds for each arm or, like UCB, names one arm that would get everything. Every arm gets its floor.
+The rest is split by odds, up to the ceilings. Whatever is left goes to arms that are still below their ceilings: by
+odds, and evenly among arms without odds. This file owns that distribution. It takes its random number as an argument.
 """
 
 from bisect import bisect_right
@@ -39,7 +39,7 @@ class Allocation:
                 raise LocalError(f"the floor of arm {arm!r}, {floor:g}, is above its ceiling, {self.ceilings[arm]:g}")
 
     def check(self, arms: Sequence[Arm]) -> None:
-        """Refuse limits for arms that there are not, and ceilings that leave traffic for nobody."""
+        """Refuse limits for unknown arms, and ceilings too low to allot all traffic."""
         for arm in (*self.floors, *self.ceilings):
             if arm not in arms:
                 raise LocalError(f"there is a floor or ceiling for {arm!r}, which is not one of {', '.join(arms)}")
@@ -47,10 +47,10 @@ class Allocation:
             raise LocalError("the ceilings of all arms add up to less than all traffic: raise one")
 
     def shares(self, odds: Mapping[Arm, float]) -> dict[Arm, float]:
-        """Return how likely each of these arms is when the policy would choose them with these odds.
+        """Return the probability of each of these arms, given the odds with which the policy would choose them.
 
-        If some arms are not available, what is left may not fit under the ceilings: then the arm with the best odds
-        gets more than its ceiling, because one arm must.
+        If some arms are unavailable, the remaining share may not fit under the ceilings. Then the arm with the best
+        odds exceeds its ceiling, because some arm must be chosen.
         """
         shares = {arm: self.floors.get(arm, 0.0) for arm in odds}
         left = 1.0 - sum(shares.values())
@@ -73,9 +73,9 @@ class Allocation:
 
 
 class Draw:
-    """Arms and their shares, to draw from: one bisection, however many there are.
+    """Draws an arm by its share, with one bisection however many arms there are.
 
-    What a draw says of its likelihood is the width of the interval that it fell into: no more, no less.
+    The likelihood that a draw reports is exactly the width of the interval that it fell into.
 
     >>> draw = Draw({"A": 0.1, "B": 0.9})
     >>> draw.by(0.05), draw.by(0.5)
@@ -86,7 +86,7 @@ class Draw:
 
     def __init__(self, shares: Mapping[Arm, float]) -> None:
         ends = list(accumulate(shares.values()))
-        if ends[-1] <= 0.0:  # nothing is known of those that are left
+        if ends[-1] <= 0.0:  # nothing is known about the remaining arms
             ends = [float(place) for place in range(1, len(shares) + 1)]
         self._arms = tuple(shares)
         self._ends = [end / ends[-1] for end in ends]
@@ -97,19 +97,19 @@ class Draw:
         return dict(zip(self._arms, self._widths, strict=True))
 
     def by(self, chance: float) -> tuple[Arm, float]:
-        """Return an arm, and how likely it was, by a number from 0 to 1 (which it is not)."""
+        """Return the arm that a number in [0, 1) selects, and how likely it was."""
         place = bisect_right(self._ends, chance)
         return self._arms[place], self._widths[place]
 
 
 def drawn_by(odds: Mapping[Arm, float], arms: Sequence[Arm], allocation: Allocation | None) -> Draw:
-    """Return what to draw from when only these arms are there: odds as they were to each other, floors and ceilings.
+    """Return the draw over these arms alone: relative odds are kept, then floors and ceilings apply.
 
-    The order of arms is that of their names, so that a subject's place means the same arm at every member. An order by
-    odds would move nearly everybody when two arms change places. An arm that is new, so that nobody has computed its
-    odds yet, gets an even share until somebody has.
+    Arms are ordered by name, so that a subject's place means the same arm at every member. If they were ordered by
+    odds, nearly all subjects would move when two arms change places. A new arm, whose odds have not been computed yet,
+    gets an even share until they are.
     """
-    wanted = {arm: odds.get(arm, 1.0 / len(arms)) for arm in sorted(arms)}  # at every member in the same order
+    wanted = {arm: odds.get(arm, 1.0 / len(arms)) for arm in sorted(arms)}  # the same order at every member
     if allocation is None:
         return Draw(wanted)
     total = sum(wanted.values())
@@ -117,7 +117,7 @@ def drawn_by(odds: Mapping[Arm, float], arms: Sequence[Arm], allocation: Allocat
 
 
 class Lottery:
-    """Floors and ceilings around a policy that names one arm; what was computed once for an arm is kept.
+    """Floors and ceilings around a policy that names one arm. Caches the draw for each arm.
 
     >>> lottery = Lottery(Allocation({"A": 0.1}), ("A", "B"))
     >>> lottery.draw("B", 0.05), lottery.draw("B", 0.5)

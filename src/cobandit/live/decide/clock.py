@@ -1,4 +1,4 @@
-"""What time it is, as a question. All rooms ask it; who answers is in `cobandit.live.drive.clock`, or a test."""
+"""The interface of a clock. All packages use it; `cobandit.live.drive.clock` implements it, and so do tests."""
 
 from typing import Protocol
 
@@ -7,9 +7,9 @@ class Clock(Protocol):
     """Tells the time in seconds since 1970."""
 
     def now(self) -> float:
-        """Return the time for waits and ages: it never goes back, and the clock's being set does not change it."""
+        """Return the time for waits and ages. It never goes back, and setting the clock does not change it."""
         ...
 
     def time_of_day(self) -> float:
-        """Return the time as others have it, for what is compared with theirs. It follows every correction."""
+        """Return the time of day, for comparison with other members' times. It follows every correction."""
         ...

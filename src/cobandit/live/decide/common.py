@@ -1,7 +1,7 @@
-"""What all places of a member have in common: one lock, numbers, open decisions, and the queues to the network side.
+"""What all places of a member share: one lock, decision numbers, open decisions, and the queues to the network side.
 
-What is decided, rewarded and reported lies in queues until the network side empties them; it is woken if it said that
-it does not look at them anyway. This file knows no policies and no arms.
+Decisions, rewards and reports stay in queues until the network side empties them. The network side is woken if it has
+announced that it is not looking at the queues anyway. This file knows no policies and no arms.
 """
 
 import threading
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from cobandit.live.decide.desk import Desk
 
 MOST_SUBJECTS = 100_000
-"""How many subjects keep their arm. With one more, the one that was seen least recently is forgotten."""
+"""How many subjects keep their arm. Beyond that, the least recently seen one is forgotten."""
 
 MOST_WAITING = 1_000_000
-"""How many decisions and rewards may wait for the journal. Only if a disk has failed for long are there so many."""
+"""How many decisions and rewards may wait for the journal. Only a disk that fails for a long time causes so many."""
 
 
 class Open(NamedTuple):
     """A decision that waits for its reward."""
 
     arm: Arm
-    """As it is written: with a mark if it is held out."""
+    """The arm as written, with a mark if the decision is held out."""
     guess: int
-    """The reward, in quanta, that it counts with until it is known."""
+    """The reward, in quanta, that the decision counts with until the real one is known."""
     at: float
     desk: "Desk | None" = None
-    """Where it was made. `None` if its bandit is not declared since the start: then `arm` is a full name."""
+    """Where it was made. `None` if its bandit has not been declared since the start; `arm` is then a full name."""
 
 
 class Decided(NamedTuple):
-    """For the journal: a decision was made."""
+    """A journal entry: a decision was made."""
 
     number: int
     arm: Arm
@@ -44,11 +44,11 @@ class Decided(NamedTuple):
     at: float
     subject: str | None
     is_forced: bool = False
-    """Whether the kill switch chose, so that it is not the subject's own arm."""
+    """Whether the kill switch chose the arm, so that it is not the subject's own."""
 
 
 class Settled(NamedTuple):
-    """For the journal: a decision got its reward, in quanta, or (`None`) will not get one."""
+    """A journal entry: a decision got its reward, in quanta, or will not get one (`None`)."""
 
     number: int
     arm: Arm
@@ -69,9 +69,9 @@ class Common:
     """What the places of one member share.
 
     Args:
-        clock: What time it is.
-        signer: What the ids of decisions are signed with.
-        salt: By which subjects are placed: the same at every member of the group.
+        clock: The clock.
+        signer: Signs the ids of decisions.
+        salt: Determines the places of subjects. It is the same at every member of the group.
         first_number: The number of the first decision since the start.
         wake: Wakes the network side.
     """
@@ -90,9 +90,9 @@ class Common:
         self.reported: set[int] = set()
         """The open decisions that have a report."""
         self.is_awake = True
-        """Whether the network side will look at the queues anyway, so that nobody needs to wake it."""
+        """Whether the network side will look at the queues anyway, and need not be woken."""
         self.refusal: str | None = None
-        """Why no more rewards are taken, if the journal has failed for long."""
+        """Why no more rewards are accepted, if the journal has been failing for long."""
         self._wake = wake
 
     def call(self) -> None:

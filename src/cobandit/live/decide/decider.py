@@ -1,9 +1,9 @@
 """Where decisions are made: in microseconds, on the caller's thread, without I/O and without waiting for the network.
 
-A decider has a desk for each place. What the network side has learned of it lies ready as one immutable value, `Known`,
-which the desk takes over when it sees a new one; what is decided and rewarded lies in queues that the network side
-empties. Nobody waits for anybody: the only lock is one between threads that decide at the same time. This file owns
-which desks there are, and how decisions end. How one is made is in `desk`.
+A decider has a desk for each place. What the network side has learned about a place is published as one immutable
+value, `Known`, which the desk adopts when it sees a new one. Decisions and rewards go into queues, which the network
+side empties. Neither side waits for the other: the only lock is between threads that decide at the same time. This file
+owns the set of desks and how decisions end. `desk` owns how a decision is made.
 """
 
 from collections import deque
@@ -30,18 +30,18 @@ class Decider:
         self._lock, self._open, self._now = common.lock, common.open, common.now
         self._decided, self._settled = common.decided, common.settled
         self.plain = Desk(PLAIN, plain, common)
-        """Where the plain bandit is decided, if there is one."""
+        """The desk of the plain bandit, which has no arms if there is none."""
         self._has_plain = bool(plain.blank.arms)
         self.select_arm, self.check_choice = self.plain.select_arm, self.plain.check_choice
         self.desks: dict[At, Desk] = {}
-        """Where bandits with names are decided."""
+        """The desks of named bandits, by place."""
         self.declared: dict[str, DeskTerms] = {}
-        """What holds for each of those."""
+        """The terms of each named bandit."""
 
     # Desks.
 
     def desk(self, at: At) -> Desk:
-        """Return where one place of a declared bandit is decided, which may be new."""
+        """Return the desk for one place of a declared bandit. Create it if it is new."""
         with self._lock:
             desk = self.desks.get(at)
             if desk is None:
@@ -49,7 +49,7 @@ class Decider:
             return desk
 
     def drop_desks(self, unused: Iterable[At]) -> list[At]:
-        """Keep no desks for places of which nothing is known, unless decisions wait there. Return which went."""
+        """Drop desks of places about which nothing is known, unless decisions wait there. Return the dropped ones."""
         with self._lock:
             desks = {at: self.desks[at] for at in unused if at in self.desks}
             in_use = {id(entry.desk) for entry in self._open.values()} if desks else set[int]()
@@ -60,15 +60,15 @@ class Decider:
         return gone
 
     def knows(self, arm: str) -> bool:
-        """Return whether the bandit of a full name is decided here: the plain one, or one that is declared."""
+        """Return whether this member decides for the bandit of a full name: the plain one, or a declared one."""
         return _is_plain(arm) or split(arm)[0][0] in self.declared
 
     def units(self, reward: float, arm: str = "") -> int:
-        """Return a reward in quanta, or say what is wrong with it.
+        """Return a reward in quanta, or raise an error that says what is wrong with it.
 
         Args:
             reward: The reward.
-            arm: The full name of its arm, if that may be one of a bandit with a name.
+            arm: The full name of its arm, if that may belong to a named bandit.
 
         Raises:
             NotNowError: The bandit is not declared here.
@@ -82,7 +82,7 @@ class Decider:
 
     @property
     def published(self) -> Known:
-        """What the network side last told of the plain bandit."""
+        """What the network side last published about the plain bandit."""
         return self.plain.published
 
     # For callers.
@@ -91,7 +91,7 @@ class Decider:
         """Reward a decision. Return whether it was open.
 
         Raises:
-            LocalError: The reward cannot be. Nothing changed, and the decision is still open.
+            LocalError: The reward is invalid. Nothing changed, and the decision is still open.
         """
         desk = self._desk_of(number)
         if desk is None:
@@ -99,7 +99,7 @@ class Decider:
         units, common = desk.units_here(reward), self._common
         if common.refusal is not None:
             raise NotNowError(common.refusal)
-        entry = self._open.pop(number, None)  # one step, so that of two threads only one gets it
+        entry = self._open.pop(number, None)  # atomic, so that only one of two threads gets it
         if entry is None:
             return False
         arm, guess = entry[:2]
@@ -110,12 +110,12 @@ class Decider:
         return True
 
     def _desk_of(self, number: int) -> Desk | None:
-        """Return where a decision was made, if that is open and declared; or where a reward is to be looked at."""
+        """Return the desk of an open decision; if it is not open, the plain desk, which checks the reward."""
         entry = self._open.get(number)
         return entry.desk if entry is not None else self.plain if self._has_plain else None
 
     def report(self, number: int, value: float) -> bool:
-        """Take a value of a guardrail's metric for an open decision of this start. Return whether it counts."""
+        """Take a value of a guardrail's metric for an open decision from this start. Return whether it counts."""
         common = self._common
         if common.refusal is not None:
             raise NotNowError(common.refusal)
@@ -156,18 +156,18 @@ class Decider:
     # For the network side.
 
     def put_back(self, decided: Sequence[Decided], settled: Sequence[Settled], reports: Sequence[Report] = ()) -> None:
-        """Take back what `take` and `take_reports` gave away, because nothing came of it."""
+        """Put back what `take` and `take_reports` returned, because it could not be used."""
         self._common.reports.extendleft(reversed(reports))
         self._decided.extendleft(reversed(decided))
         self._settled.extendleft(reversed(settled))
 
     def take(self) -> tuple[list[Decided], list[Settled]]:
-        """Empty the queues. Rewards first: so every reward has its decision in this list or in an earlier one."""
+        """Empty the queues, rewards first, so that every reward has its decision in this list or in an earlier one."""
         settled = _emptied(self._settled)
         return _emptied(self._decided), settled
 
     def take_reports(self) -> list[Report]:
-        """Empty the queue of guardrails. Who is settled needs not be remembered as reported."""
+        """Empty the queue of guardrail reports. Forget which settled decisions had reports."""
         common = self._common
         if common.reported:
             with self._lock:
@@ -180,7 +180,7 @@ class Decider:
         return bool(self._decided or self._settled or self._common.reports)
 
     def settle_elsewhere(self, number: int, units: int | None, *, is_expired: bool = False) -> bool:
-        """Settle a decision from the network side, with a reward or (`None`) without. Return whether it was open."""
+        """Settle a decision from the network side, with a reward or without (`None`). Return whether it was open."""
         entry = self._open.pop(number, None)
         if entry is None:
             return False
@@ -193,13 +193,13 @@ class Decider:
         return True
 
     def expire(self, number: int) -> None:
-        """Give up a decision that got no reward: it counts with what its bandit says, or not at all."""
+        """Give up a decision that got no reward: it counts with its bandit's default, or not at all."""
         entry = self._open.get(number)
         default = None if entry is None or entry.desk is None else entry.desk.default_units
         self.settle_elsewhere(number, default, is_expired=True)
 
     def add_unrecorded(self, number: int, arm: Arm, units: int) -> None:
-        """Count the reward of a decision that a crash had kept from the journal: nobody knows of it but its token."""
+        """Count the reward of a decision that a crash kept out of the journal. Only its token is evidence of it."""
         place, bare = split(arm)
         if not is_held_out(arm) and (place == PLAIN or place[0] in self.declared):
             desk = self.plain if place == PLAIN else self.desk(place)
@@ -207,7 +207,7 @@ class Decider:
         self._settled.append(Settled(number, arm, units, self._now()))
 
     def reopen(self, decisions: Iterable[tuple[int, Arm, float]]) -> None:
-        """Open the decisions that were open when the member last stopped: here, or elsewhere once that is declared."""
+        """Reopen decisions that were open when the member last stopped: now, or once their bandit is declared."""
         for number, full_name, at in decisions:
             if _is_plain(full_name):
                 self._open[number] = Open(full_name, self.plain.count_guess(full_name), at, self.plain)
@@ -215,14 +215,14 @@ class Decider:
                 self._open[number] = Open(full_name, 0, at)
 
     def remember_subjects(self, subjects: Iterable[tuple[str, Arm, float | None]]) -> None:
-        """Keep the arms of these subjects, as before the member last stopped."""
+        """Restore the arms of these subjects from before the member last stopped."""
         self._common.subjects.update(
             (subject, (split(arm)[1], propensity)) for subject, arm, propensity in subjects if not is_held_out(arm)
         )
 
     @property
     def is_awake(self) -> bool:
-        """Whether the network side will look at the queues anyway, so that nobody needs to wake it."""
+        """Whether the network side will look at the queues anyway, and need not be woken."""
         return self._common.is_awake
 
     @is_awake.setter
@@ -231,7 +231,7 @@ class Decider:
 
     @property
     def refusal(self) -> str | None:
-        """Why no more rewards are taken, if the journal has failed for long."""
+        """Why no more rewards are accepted, if the journal has been failing for long."""
         return self._common.refusal
 
     @refusal.setter
@@ -240,10 +240,10 @@ class Decider:
 
 
 def _is_plain(full_name: str) -> bool:
-    """Return whether an arm is one of the plain bandit, held out or not."""
+    """Return whether an arm belongs to the plain bandit, held out or not."""
     return is_marked(full_name) or split(full_name)[0] == PLAIN
 
 
 def _emptied(queue: "deque[Event]") -> "list[Event]":
-    """Take out what is in a queue now; others may go on adding to it."""
+    """Take out what is in a queue now. Other threads may keep adding to it."""
     return [queue.popleft() for _ in range(len(queue))]

@@ -1,8 +1,8 @@
-"""A decision, and the name under which it can be rewarded: now, next week, after a restart, from another process.
+"""A decision, and the id under which it can be rewarded: now, next week, after a restart, from another process.
 
-The name, a *token*, says who decided, which of its decisions it was, when, and for which arm, and ends in a keyed
-checksum that only the member that made it can compute. So a caller may hand it to a browser and get it back: a token
-that was made up or changed is refused. This file knows nothing of which decisions are still open.
+The id, a *token*, contains the member that decided, the number, the time and the arm. It ends in a keyed checksum that
+only that member can compute. So a caller may hand it to a browser and get it back: a token that was made up or altered
+is refused. This file does not know which decisions are still open.
 """
 
 import base64
@@ -21,11 +21,11 @@ from cobandit.values.tally import Arm
 _CHECKSUM = 8
 _PREFIX = "d1."
 LONGEST_TOKEN = 2048
-"""Characters. Two names of the greatest length fit."""
+"""Characters. Two names of maximum length fit."""
 
 
 class Signer:
-    """What the tokens of one member are signed with."""
+    """Signs the tokens of one member."""
 
     __slots__ = ("key", "name")
 
@@ -44,7 +44,7 @@ class Signer:
 
 
 class _Signed(NamedTuple):
-    """Stands where the signer of a decision was that was pickled or copied: it has the id, and not the key."""
+    """Replaces the signer of a decision that was pickled or copied. It holds the id, not the key."""
 
     name: str
     id: str
@@ -78,7 +78,7 @@ class Decision(NamedTuple):
         return self.signer.token(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle and copy it with its id instead of the key: `Member.update` takes that too."""
+        """Pickle and copy with the id instead of the key. `Member.update` accepts that too."""
         return Decision, (*self[:4], _Signed(self.signer.name, self.id), *self[5:])
 
     def __repr__(self) -> str:
@@ -91,7 +91,7 @@ class Claim(NamedTuple):
     member: str
     number: int
     arm: Arm
-    """With its bandit and segment, if it is not the plain one (`full_names.py`), or a mark if it is held out."""
+    """The arm: with bandit and segment if the bandit has a name (`full_names.py`), with a mark if held out."""
     at: float
 
 
@@ -136,7 +136,7 @@ def _content(token: str) -> bytes:
         content = base64.urlsafe_b64decode(body + "=" * (-len(body) % 4))
     except (binascii.Error, ValueError) as error:
         raise UnknownError(f"{token[:80]!r} is not the id of a decision: it is damaged") from error
-    if base64.urlsafe_b64encode(content).decode().rstrip("=") != body:  # the decoder skips what is no letter
+    if base64.urlsafe_b64encode(content).decode().rstrip("=") != body:  # the decoder skips non-letters
         raise UnknownError(f"{token[:80]!r} is not the id of a decision: it is damaged")
     return content
 

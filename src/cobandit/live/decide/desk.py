@@ -1,15 +1,15 @@
-"""One place where decisions are made: its own policy and its own tally, and what the network side last told it.
+"""One place where decisions are made, with its own policy and tally, and the latest news from the network side.
 
-What a decision is based on:
+A decision is based on:
 
     all that the network side has counted                      Known.counts, Known.sums
-    - what it had from this desk                               Known.absorbed_counts, Known.absorbed_sums
+    - what it received from this desk                          Known.absorbed_counts, Known.absorbed_sums
     + all that was decided at this desk, rewarded or not       the desk's own counts and sums
 
-If the policy has posteriors (Thompson sampling), a decision is one draw from `Known.draw`, which was computed beside
-this path when knowledge last changed; only rewarded decisions count there. With any other policy
-a decision that is not rewarded yet counts as a pull, with the mean reward of its arm: otherwise a hundred visitors in
-the same second would all be sent to the same arm. Its place is a guess until the reward comes.
+If the policy has posteriors (Thompson sampling), a decision is one draw from `Known.draw`, which was computed in the
+background when knowledge last changed; only rewarded decisions count there. With any other policy, an unrewarded
+decision counts as a pull with the mean reward of its arm. Otherwise a hundred visitors in the same second would all be
+sent to the same arm. The mean is a guess that stands until the reward arrives.
 """
 
 from collections import deque
@@ -35,16 +35,16 @@ LONGEST_SUBJECT = 1000
 
 
 class DeskTerms(NamedTuple):
-    """What holds for all segments of one bandit, or for the plain bandit."""
+    """The terms for all segments of one named bandit, or for the plain bandit."""
 
     build: Callable[[Sequence[Arm]], Policy]
     """Makes a policy for one segment."""
     units: Callable[[float], int]
-    """Turns a reward into quanta, or says what is wrong with it."""
+    """Turns a reward into quanta, or raises an error that says what is wrong with it."""
     blank: Known = NOTHING
-    """What is known of a segment of which nothing is; of the plain bandit, what is known at the start."""
+    """What is published for an unknown segment; for the plain bandit, what is known at the start."""
     default_units: int | None = None
-    """What a decision counts with that was never rewarded."""
+    """The reward that a decision counts with if it was never rewarded."""
     allocation: Allocation | None = None
     seed: int = 0
     holdout: float = 0.0
@@ -52,7 +52,7 @@ class DeskTerms(NamedTuple):
 
 
 def units_of(units: Callable[[float], int], rewards: tuple[float, float]) -> Callable[[float], int]:
-    """Return what turns rewards of a range into quanta."""
+    """Return a function that turns rewards in a range into quanta."""
     if rewards == (0.0, 1.0):
         return units
     low, high = rewards
@@ -66,12 +66,12 @@ def units_of(units: Callable[[float], int], rewards: tuple[float, float]) -> Cal
 
 
 def of_no_bandit(reward: float) -> int:
-    """Refuse a reward of the plain bandit where there is none."""
+    """Refuse a reward for the plain bandit where there is none."""
     raise LocalError(f"reward {reward!r} is for no bandit: say for which one")
 
 
 class Desk:
-    """Where one place is decided: a segment of a bandit, or the plain bandit. Methods may be called from any thread."""
+    """Decides for one place: a segment of a bandit, or the plain bandit. Methods may be called from any thread."""
 
     def __init__(self, at: At, terms: DeskTerms, common: Common) -> None:
         self._at, self.prefix = at, prefix_of(at)
@@ -82,9 +82,9 @@ class Desk:
         self._seed, self._chance_key = terms.seed, stream(terms.seed)
         self._salt = f"{common.salt}\0{at[0]}" if at[0] else common.salt
         self.elsewhere: deque[tuple[Arm, int, int]] = deque()
-        """What changed here by what happened on the network side: an arm, how many pulls more, how many quanta more."""
+        """Changes from the network side that apply here: an arm, how many more pulls, how many more quanta."""
         self.published = terms.blank
-        """Set by the network side, read here."""
+        """Written by the network side, read here."""
         self._taken_over: Known | None = None
         self._draw: Draw | None = None
         self._counts: dict[Arm, int] = {}
@@ -94,7 +94,7 @@ class Desk:
             self._take_over(terms.blank)
 
     def take_terms(self, terms: DeskTerms) -> None:
-        """Take what is said of a bandit that is declared again."""
+        """Take the new terms of a bandit that is declared again."""
         with self._lock:
             self._obey(terms)
 
@@ -108,9 +108,9 @@ class Desk:
     # For callers.
 
     def select_arm(self, subject: str | None = None, among: Collection[Arm] | None = None) -> Decision:
-        """Decide. Costs microseconds and waits for nobody."""
+        """Decide. Takes microseconds and never waits for the network."""
         if subject is not None:
-            check_name("a subject", subject, LONGEST_SUBJECT)  # it is written down, and must be readable again
+            check_name("a subject", subject, LONGEST_SUBJECT)  # it is written to disk, and must be readable again
             subject = str.__str__(subject)
         now = self._now()
         with self._lock:
@@ -132,7 +132,7 @@ class Desk:
             written = arm if held_out is None else marked(arm)
             self._open[number] = Open(written, self.count_guess(written), now, self)
             is_forced = self._control_arm is not None
-        if common.refusal is None:  # otherwise nobody knows of it but its id, which will do
+        if common.refusal is None:  # otherwise only its id records it, which is enough
             whom = subject if subject is None else self.prefix + subject
             self._decided.append(Decided(number, self.prefix + written, propensity, now, whom, is_forced))
         if not common.is_awake:
@@ -140,7 +140,7 @@ class Desk:
         return Decision(arm, propensity, number, now, self._signer, *self._at, held_out is not None)
 
     def check_choice(self, among: Collection[Arm]) -> None:
-        """Raise `StateError` if none of these may be chosen now."""
+        """Raise `StateError` if none of these arms may be chosen now."""
         with self._lock:
             if self.elsewhere:
                 self._take_settled()
@@ -151,7 +151,7 @@ class Desk:
     # For the decider.
 
     def correct(self, arm: Arm, units: int) -> None:
-        """Take by how much a reward differs from what it was taken to be."""
+        """Add the difference between a reward and the guess that stood for it."""
         if is_marked(arm):
             return
         with self._lock:
@@ -159,12 +159,12 @@ class Desk:
             self._policy.tally.sums[arm] += units
 
     def share_units(self, value: float) -> int:
-        """Return a number from 0 to 1 in quanta of this bandit, whatever its range of rewards is."""
+        """Return a number from 0 to 1 in quanta of this bandit, whatever its reward range."""
         return self._policy.quantum.units(value)
 
     @property
     def bandit(self) -> str:
-        """Of which bandit this is a place."""
+        """The bandit that this place belongs to."""
         return self._at[0]
 
     def attach(self, number: int, arm: Arm) -> None:
@@ -179,7 +179,7 @@ class Desk:
         self._open[number] = Open(arm, guess, entry.at, self)
 
     def count_guess(self, arm: str) -> int:
-        """Count a decision as a pull until its reward comes; nothing of one that is held out. Return the guess."""
+        """Count a decision as a pull until its reward arrives, unless it is held out. Return the guess."""
         if is_marked(arm):
             return 0
         guess = self._guess(arm)
@@ -192,7 +192,7 @@ class Desk:
         return self._choose(uniform(self._chance_key, number)) if subject is None else self._choose_for(subject)
 
     def _choose(self, chance: float) -> tuple[Arm, float | None]:
-        """Choose by a number from 0 to 1."""
+        """Choose by a number in [0, 1)."""
         if self._control_arm is not None:
             return self._control_arm, 1.0
         if self._draw is not None:
@@ -204,8 +204,8 @@ class Desk:
         return arm, None if self._certainty is None else share
 
     def _choose_for(self, subject: str) -> tuple[Arm, float | None]:
-        """Choose the arm that the subject had, if it may still be chosen; otherwise by its place, as all members do."""
-        if self._control_arm is not None:  # it does not forget what it had before
+        """Choose the arm that the subject had, if it is still available; otherwise by its place, like all members."""
+        if self._control_arm is not None:  # the subject keeps the arm that it had before
             return self._control_arm, 1.0
         whom = self.prefix + subject
         kept = self._subjects.get(whom)
@@ -217,7 +217,7 @@ class Desk:
         return kept
 
     def _choose_among(self, among: Collection[Arm], subject: str | None, number: int) -> tuple[Arm, float | None]:
-        """Choose as if there were no other arms than these."""
+        """Choose as if these were the only arms."""
         left = self._left_of(among)
         if self._control_arm is not None:
             return self._control_arm, 1.0
@@ -233,7 +233,7 @@ class Desk:
             policy.candidates, self._lottery, self._draw = candidates, lottery, draw
 
     def _left_of(self, among: Collection[Arm]) -> tuple[Arm, ...]:
-        """Return which of these may be chosen now."""
+        """Return which of these arms may be chosen now."""
         if isinstance(among, str | bytes) or not isinstance(among, Collection):
             raise LocalError(f"among must be a list of arms, not {among!r}")
         if self._control_arm is not None:
@@ -250,7 +250,7 @@ class Desk:
     def _hold_out(
         self, holdout: Holdout, among: Collection[Arm] | None, subject: str | None, number: int
     ) -> tuple[Arm, float] | None:
-        """Choose evenly, if this decision is held out. The kill switch is for everybody."""
+        """Choose evenly, if this decision is held out. The kill switch overrides the hold-out."""
         arms = self._policy.candidates if among is None else self._left_of(among)
         return None if self._control_arm is not None else holdout.draw(arms, subject, number)
 
@@ -275,7 +275,7 @@ class Desk:
             self._count(*self.elsewhere.popleft())
 
     def _take_over(self, known: Known) -> None:
-        """Let decisions rest on what the network side knows now."""
+        """Base decisions on what the network side knows now."""
         if self._taken_over is None or known.arms != self._taken_over.arms:
             self._policy = self._build(known.arms)
             self._half = self._policy.quantum.per_reward // 2
@@ -283,9 +283,9 @@ class Desk:
             self._counts = {arm: self._counts.get(arm, 0) for arm in known.arms}
             self._sums = {arm: self._sums.get(arm, 0) for arm in known.arms}
         self._draw = known.draw
-        if known.draw is None:  # otherwise nobody looks at tallies here
+        if known.draw is None:  # otherwise tallies are not used here
             self._take_tallies(known)
-        self._policy.candidates = known.candidates  # a new policy has all its arms as candidates
+        self._policy.candidates = known.candidates  # a new policy starts with all its arms as candidates
         if self._taken_over is None or known.candidates != self._taken_over.candidates:
             self._lottery = None if self._allocation is None else Lottery(self._allocation, known.candidates)
         self._control_arm = known.control_arm

@@ -1,8 +1,8 @@
-"""How an arm of a bandit with a name is written where an arm's name is written: with the bandit and the segment.
+"""Full names of arms: the name of an arm together with its bandit and segment.
 
-Decisions, their ids and the log have one field for the arm. An arm of the plain bandit stands there as it is; of any
-other, `bandit`, `segment` and `arm` stand there, one after the other. So what is written of one bandit is written as
-before there were many. This file knows no decisions.
+Decisions, their ids and the log have one field for the arm. An arm of the plain bandit is written there as it is. For a
+named bandit, the field holds `bandit`, `segment` and `arm`, one after the other. So records of the plain bandit look
+the same as before there were named bandits. This file knows no decisions.
 """
 
 from cobandit.core.places import SEPARATOR, At
@@ -10,12 +10,12 @@ from cobandit.values.tally import Arm
 
 
 def prefix_of(at: At) -> str:
-    """Return what stands before an arm of a place."""
+    """Return the prefix of a place's arms."""
     return f"{at[0]}{SEPARATOR}{at[1]}{SEPARATOR}" if at[0] else ""
 
 
 def split(name: str) -> tuple[At, Arm]:
-    """Return the place and the arm that a full name says.
+    """Return the place and the arm in a full name.
 
     >>> split("A"), split(prefix_of(("home", "de")) + "A")
     ((('', ''), 'A'), (('home', 'de'), 'A'))

@@ -1,9 +1,9 @@
-"""The hold-out: a share of decisions that are made evenly over the arms on offer, and that nobody learns from.
+"""The hold-out: a share of decisions that choose evenly from the arms on offer, and that no member learns from.
 
-What they bring is what there would be without a bandit, so it says whether the bandit helps. Their rewards are counted
-apart, beside their bandit: cells as any others, so each counts once in the whole fleet, after any restart.
-Where an arm's name is written (the journal, ids of decisions) that of a held-out decision has a mark before it. This
-file owns the mark and who is held out. It knows no rewards.
+Their rewards show what would happen without a bandit, and therefore whether the bandit helps. They are counted apart
+from the bandit's own, in ordinary cells, so each counts once in the whole fleet, after any restart.
+Wherever an arm's name is written (the journal, ids of decisions), the name for a held-out decision has a mark in front.
+This file owns the mark and the choice of who is held out. It knows no rewards.
 """
 
 from collections.abc import Sequence
@@ -22,27 +22,27 @@ LARGEST_HOLDOUT = 0.5
 
 
 def marked(arm: Arm) -> str:
-    """Return how the arm of a held-out decision is written."""
+    """Return the written form of an arm in a held-out decision."""
     return _MARK + arm
 
 
 def unmarked(written: str) -> tuple[At, Arm]:
-    r"""Return where the reward of a decision is counted, and its arm, as they are written in full.
+    r"""Return the place where a decision's reward is counted, and its arm, given the full name.
 
     >>> unmarked(marked("A")), unmarked("A"), unmarked("home\x1fde\x1f" + marked("A"))
     ((('', 'held out'), 'A'), (('', ''), 'A'), (('home', '\x1fheld out'), 'A'))
     """
-    at, arm = split(written)  # of the plain bandit, the mark says the place as any full name does
+    at, arm = split(written)  # for the plain bandit, the mark parses as the place, like any full name
     return (apart(at[0], HELD_OUT), arm[len(_MARK) :]) if arm.startswith(_MARK) else (at, arm)
 
 
 def is_marked(written: str) -> bool:
-    """Return whether this is how the arm of a held-out decision is written, without its bandit and segment."""
+    """Return whether this is the written form of a held-out arm, without bandit and segment."""
     return written.startswith(_MARK)
 
 
 def is_held_out(written: str) -> bool:
-    r"""Return the same of an arm that is written in full.
+    r"""Return whether a full name is that of a held-out arm.
 
     >>> is_held_out("home\x1fde\x1f" + marked("A")), is_held_out("home\x1fheld out\x1fA"), is_held_out("A")
     (True, False, False)
@@ -51,19 +51,20 @@ def is_held_out(written: str) -> bool:
 
 
 class Holdout:
-    """Who is held out.
+    """Chooses which decisions are held out.
 
     Args:
         share: The share of decisions, or of subjects.
-        seed: Of the chance by which decisions without a subject are held out.
-        salt: By which subjects are: the same at every member, so that a subject is held out everywhere or nowhere.
+        seed: Seeds the random numbers for decisions without a subject.
+        salt: Determines the place of each subject. It is the same at every member, so that a subject is held out
+            everywhere or nowhere.
     """
 
     def __init__(self, share: float, seed: int, salt: str) -> None:
         self._share, self._key, self._salt = share, stream(seed, 1), salt
 
     def draw(self, arms: Sequence[Arm], subject: str | None, number: int) -> tuple[Arm, float] | None:
-        """Return an arm, and how likely it was, if this decision is held out; `None` if it is not."""
+        """Return an arm and how likely it was, or `None` if this decision is not held out."""
         if subject is None:
             if uniform(self._key, 2 * number) >= self._share:
                 return None
@@ -76,7 +77,7 @@ class Holdout:
 
 
 def check_holdout(share: object) -> None:
-    """Refuse what cannot be the share of a hold-out."""
+    """Refuse a value that cannot be a hold-out's share."""
     is_number = isinstance(share, int | float) and not isinstance(share, bool)
     if not (is_number and 0.0 <= share <= LARGEST_HOLDOUT):  # type: ignore[operator]
         raise LocalError(

@@ -1,4 +1,4 @@
-"""What the network side tells a desk: one immutable value, until there is a newer one."""
+"""What the network side publishes to a desk: one immutable value, until a newer one replaces it."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from cobandit.values.tally import Arm
 
 
 class Known(NamedTuple):
-    """What the network side has counted, at one moment. Tallies are in the order of `arms`."""
+    """What the network side had counted at one moment. Tallies are in the order of `arms`."""
 
     arms: tuple[Arm, ...]
     counts: tuple[int, ...]
@@ -19,20 +19,20 @@ class Known(NamedTuple):
     candidates: tuple[Arm, ...]
     """The arms to choose from: not ruled out, not removed, not frozen."""
     control_arm: Arm | None
-    """If the kill switch is on: the only arm to choose."""
+    """The only arm to choose, if the kill switch is on."""
     odds: Mapping[Arm, float] | None = None
     """How likely each candidate is the best, if the policy has posteriors."""
     draw: Draw | None = None
-    """What to draw from then: these odds, within floors and ceilings."""
+    """The draw made from these odds, within floors and ceilings."""
     offered: tuple[Arm, ...] = ()
-    """The arms that the member serves: all but the removed ones."""
+    """The arms that the member serves: all except removed ones."""
 
     def propensities(self) -> dict[Arm, float] | None:
-        """Return how likely the next decision is each arm; `None` if the policy names one, and draws none."""
+        """Return how likely each arm is for the next decision; `None` if the policy names one arm and does not draw."""
         if self.control_arm is not None:
             return {self.control_arm: 1.0}
         return None if self.draw is None else self.draw.shares()
 
 
 NOTHING = Known((), (), (), 0, (), (), (), None)
-"""What a member knows of the plain bandit that has none."""
+"""The value for the plain bandit at a member that has none."""

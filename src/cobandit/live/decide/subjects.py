@@ -1,8 +1,8 @@
-"""Subjects: who gets the same arm again, at every member of a group.
+"""Subjects: a subject gets the same arm again, at every member of a group.
 
-A subject's *place* is a number from 0 to 1 that its name and the group's decide, the same at every member and in every
-start. It stands where the random number of a draw stands. So members with the same odds give a subject the same arm,
-without a word between them. This file knows no arms.
+A subject's *place* is a number from 0 to 1 that depends only on its name and the group's, so it is the same at every
+member and after every restart. It replaces the random number of a draw. So members with the same odds give a subject
+the same arm without communicating. This file knows no arms.
 """
 
 from hashlib import blake2b
@@ -11,7 +11,7 @@ from cobandit.values.chance import unit
 
 
 def place_of(subject: str, salt: str) -> float:
-    """Return where a subject stands among all, by the salt of its bandit: a number in [0, 1).
+    """Return a subject's place, a number in [0, 1), for the salt of its bandit.
 
     >>> place_of("visitor 42", "homepage") == place_of("visitor 42", "homepage")
     True

@@ -1,4 +1,4 @@
-"""What becomes of a reward. This file knows nothing of who counts it."""
+"""The result of handing over a reward. This file does not know where rewards are counted."""
 
 from enum import Enum
 

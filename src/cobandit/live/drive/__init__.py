@@ -1,1 +1,1 @@
-"""The only room with a loop, a thread and a clock: it brings the others together as a member."""
+"""The only package with a loop, a thread and a clock: it assembles the others into a member."""

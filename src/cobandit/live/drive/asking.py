@@ -1,6 +1,7 @@
-"""Asking a fleet how it is, without being a member: one announcement, and all who hear it answer.
+"""Asks a fleet for its status without being a member: one announcement, which all members that hear it answer.
 
-`Answers` knows who has answered, `rounds.py` when to stop waiting. This file does not know how the answers are shown.
+`Answers` tracks the answers, and `rounds.py` decides when to stop waiting. This file does not know how answers are
+shown.
 """
 
 import secrets
@@ -26,23 +27,23 @@ from cobandit.values.errors import PeerError
 from cobandit.values.tally import LONGEST_NAME
 
 WAIT = 4.0
-"""The default number of seconds to wait for those who do not answer."""
+"""The default number of seconds to wait for members that do not answer."""
 
 QUIET = 0.4
-"""When everybody known has answered, this long without another answer is enough."""
+"""Once all known members have answered, this many seconds without another answer end the wait."""
 
 
 class Asker:
-    """An asker, under a name of its own; use it with `with`.
+    """Asks a group under a name of its own. Use it with `with`.
 
     Args:
-        url: As members have it; for `tls` and `udp` the address of any one member.
+        url: The address that members use; for `tls` and `udp`, that of any one member.
         group: The group to ask.
         peers: For `tls` and `udp`: addresses of further members.
         keys: The asker's own key file: one that no member uses.
         trust: The group's trust file, beside keys.
-        secret: The group's secret, if its members have one.
-        secret_file: Instead, a file with it.
+        secret: The group's secret, if it has one.
+        secret_file: A file with the secret, instead.
     """
 
     def __init__(
@@ -63,35 +64,35 @@ class Asker:
         self.name = f"status-{secrets.token_hex(4)}"
         if keys is not None:
             identity = proof.identity()
-            self.name = f"{identity.name}{self.name}" if identity.is_prefix else identity.name  # none else is proved
+            self.name = f"{identity.name}{self.name}" if identity.is_prefix else identity.name  # no other is proved
         self.refusals: Counter[Refusal] = Counter()
-        """What came in and was not let in."""
+        """Counts of what came in and was refused."""
         self.network_trouble: str | None = None
-        """Why the network does not work, if it does not."""
+        """Why the network does not work, or `None`."""
         self._answers = Answers(group)
         self._rounds = Rounds(self._answers)
         self._question = pack(StatusAsked(self.name), group, OLDEST)
 
     def ask(self, wait_s: float = WAIT, *, expected: Collection[str] = ()) -> Fleet:
-        """Ask everybody, and return what they said.
+        """Ask all members, and return their answers.
 
-        It returns early if everybody has answered whom a member takes to be present.
+        Returns early once all members have answered that any member takes to be present.
 
         Args:
             wait_s: How long to wait at most.
-            expected: Who must have answered before it returns early, from a round before: then nobody is waited for
-                who was not known there.
+            expected: Members from an earlier round that must have answered, too, before it returns early. It then
+                returns at once, without waiting for members that no answer has named.
         """
         check_positive("wait", wait_s)
         return background().submit(self._ask(wait_s, frozenset(expected))).result()
 
     def setting(self, key: str, value: str | None, fleet: Fleet) -> Setting:
-        """Return how a control is to be set from now on, whatever these members have heard before."""
+        """Return a setting of a control that overrides whatever these members have heard before."""
         last = max((member.latest_setting for member in fleet.members), default=0)
         return Setting(key, value, stamp_at(time.time(), last), self.name)
 
     def tell(self, *settings: Setting) -> None:
-        """Tell everybody how controls are to be set. Ask then how they are, to see who has heard it."""
+        """Send settings to all members. Call `ask` afterwards to see which members have them."""
         wanted = pack(ControlsTold(self.name, settings), self.group, OLDEST)
 
         async def announce() -> None:
@@ -113,14 +114,14 @@ class Asker:
         return await self._rounds.collect(
             lambda _: self._transport.announce(self._question),
             wait_s,
-            quiet_s=0.0 if expected else QUIET,  # who else is here was found by the round before
+            quiet_s=0.0 if expected else QUIET,  # the round before has found the others
             expected=expected,
         )
 
     # The transport's inbox.
 
     def frame(self, frame: bytes, sender: str | None) -> None:
-        """Take an answer; members say other things too, which are not for a guest."""
+        """Take an answer. Members also send other messages, which are not for a guest."""
         try:
             content = unpack(frame, self.group)
             if isinstance(content, StatusTold) and sender in {None, content.sender}:
@@ -129,17 +130,17 @@ class Asker:
             self.refusals[reason_of(error)] += 1
 
     def reachable(self, peer: str | None) -> None:
-        """Ask all who can be reached now."""
+        """Ask all members that can be reached now."""
         if peer is None:
             self._transport.announce(self._question)
         else:
             self._transport.send(peer, self._question)
 
     def refused(self, reason: Refusal, sender: str | None, host: str | None = None) -> None:
-        """Count something that was not let in."""
+        """Count something that was refused."""
         del sender, host
         self.refusals[reason] += 1
 
     def trouble(self, what: str | None) -> None:
-        """Note that the network does not work, or works again."""
+        """Note that the network does not work, or works again (`None`)."""
         self.network_trouble = what

@@ -1,4 +1,4 @@
-"""One event loop on one thread for all members of a process, so that callers need none and cannot stall it."""
+"""One event loop on one thread for all members of a process. Callers need no loop, and cannot stall this one."""
 
 import asyncio
 import atexit
@@ -20,20 +20,20 @@ Value = TypeVar("Value")
 Parameters = ParamSpec("Parameters")
 
 DISK_THREADS = 4
-"""So many journals are written at the same time."""
+"""How many journals are written at the same time."""
 
 WORK_UNTIL_BREAK, BREAK = 0.0005, 0.0002
 """Seconds."""
 
 
 class Breaks:
-    """Lets other threads have their turn during long work. Python by itself would let them wait five milliseconds."""
+    """Lets other threads run during long work. Python alone would make them wait five milliseconds."""
 
     def __init__(self) -> None:
         self._since = perf_counter()
 
     def __call__(self) -> None:
-        """Take a break if the last one is a while ago."""
+        """Take a break if the last one was a while ago."""
         if perf_counter() - self._since > WORK_UNTIL_BREAK:
             sleep(BREAK)
             self._since = perf_counter()
@@ -42,8 +42,8 @@ class Breaks:
 class Threads(Executor):
     """Threads that wait for disks, or compute.
 
-    Those of the standard library take no more work once the main program has ended. That is when a member that nobody
-    closed must still write everything down.
+    The standard library's executors accept no work once the main program has ended. But that is when a member that was
+    not closed must still write everything to disk.
     """
 
     def __init__(self, purpose: str, count: int) -> None:
@@ -54,7 +54,7 @@ class Threads(Executor):
     def submit(
         self, fn: Callable[Parameters, Value], /, *args: Parameters.args, **kwargs: Parameters.kwargs
     ) -> "Future[Value]":
-        """Do this on some thread."""
+        """Run this on one of the threads."""
         future: Future[Value] = Future()
         self._work.put((future, partial(fn, *args, **kwargs)))
         return future
@@ -66,15 +66,15 @@ class Threads(Executor):
                 continue
             try:
                 result = work()
-            except BaseException as error:  # noqa: BLE001  # the caller that waits for it gets it
+            except BaseException as error:  # noqa: BLE001  # the caller that waits gets the error
                 future.set_exception(error)
             else:
                 future.set_result(result)
-            del future, work  # nothing is kept alive until the next work comes
+            del future, work  # keep nothing alive until the next work
 
 
 class Background:
-    """A loop that runs for ever on a thread of its own."""
+    """A loop that runs for ever on its own thread."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
@@ -88,7 +88,7 @@ class Background:
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
     def is_here(self) -> bool:
-        """Return whether the caller runs on this very thread, where waiting would be for ever."""
+        """Return whether the caller is on the loop's thread, where waiting would block for ever."""
         return threading.current_thread() is self._thread
 
 
@@ -98,8 +98,8 @@ _at_end: list[Callable[[], None]] = []
 
 
 def background() -> Background:
-    """Return this process's loop; started when it is first asked for."""
-    global _background  # noqa: PLW0603  # one for the process is the point
+    """Return this process's loop. The first call starts it."""
+    global _background  # noqa: PLW0603  # there is one per process on purpose
     with _lock:
         if _background is None:
             _background = Background()
@@ -111,11 +111,11 @@ def result_of(future: "Future[Value]", timeout: float | None = None, *, may_canc
 
     Args:
         future: What `Background.submit` returned.
-        timeout: For how many seconds to wait; `None` for as long as it takes.
-        may_cancel: Whether the work is cancelled when the time is over.
+        timeout: How many seconds to wait; `None` for no limit.
+        may_cancel: Whether to cancel the work after the timeout.
 
     Raises:
-        LocalError: It is not over within the time, or this thread is the loop's own.
+        LocalError: It timed out, or this thread is the loop's own.
     """
     if background().is_here():
         raise LocalError("this was called on cobandit's own thread, where it would wait for itself")
@@ -124,13 +124,13 @@ def result_of(future: "Future[Value]", timeout: float | None = None, *, may_canc
     except FutureTimeoutError as error:
         if future.done():
             raise
-        if may_cancel:  # a member that stops must not be interrupted: its disk may be at work
+        if may_cancel:  # a stopping member must not be interrupted: its disk may be at work
             future.cancel()
         raise NotNowError(f"it did not happen within {timeout} seconds: see statistics().troubles") from error
 
 
 def at_end(close: Callable[[], None]) -> Callable[[], None]:
-    """Call this when the interpreter ends, unless the function that is returned is called before."""
+    """Call this when the interpreter ends, unless the returned function is called first."""
     _at_end.append(close)
 
     def forget() -> None:
@@ -147,7 +147,7 @@ def _close_all() -> None:
 
 
 def _forget() -> None:
-    """In a forked child the thread is gone: let it start its own."""
+    """In a forked child the thread is gone. Let the child start its own."""
     global _background, _lock
     _background, _lock = None, threading.Lock()
     _at_end.clear()
@@ -157,7 +157,7 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def exit_on_sigterm() -> None:
-    """Let SIGTERM end the program in an orderly way from now on: `with` blocks are left, and what is open is closed.
+    """Make SIGTERM end the program in an orderly way: `with` blocks are left, and open members are closed.
 
     Raises:
         LocalError: The program handles the signal itself, or this is not its main thread.

@@ -1,4 +1,4 @@
-"""Who says what time it is: this computer, or a test. The question is `cobandit.live.decide.clock.Clock`."""
+"""Implementations of `cobandit.live.decide.clock.Clock`: this computer's clock, and clocks for tests."""
 
 import time
 
@@ -6,33 +6,33 @@ from cobandit.live.decide.clock import Clock
 
 
 def _passed() -> float:
-    """Return the seconds since some moment, those in which the computer slept included where it can say so."""
+    """Return the seconds since some moment, including time that the computer slept where the system reports it."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return time.clock_gettime(time.CLOCK_BOOTTIME)
-    return time.monotonic()  # stands still on macOS while it sleeps
+    return time.monotonic()  # on macOS, stands still during sleep
 
 
 class SystemClock:
-    """The time of day when it was made, and from there on as many seconds as have passed.
+    """The time of day at its creation, plus the seconds that have passed since.
 
-    So a correction of the computer's clock does not end or prolong any wait while the program runs; after a restart the
-    protocol copes with whatever time it is. Seconds in which the computer sleeps have passed, too.
+    So correcting the computer's clock neither ends nor prolongs a wait while the program runs. After a restart, the
+    protocol copes with any time. Seconds in which the computer sleeps count too.
     """
 
     def __init__(self) -> None:
         self._offset = time.time() - _passed()
 
     def now(self) -> float:
-        """Return the time by which waits and ages are counted."""
+        """Return the time for waits and ages."""
         return self._offset + _passed()
 
     def time_of_day(self) -> float:
-        """Return what the computer says now."""
+        """Return the computer's present time of day."""
         return time.time()
 
 
 class NeverBack:
-    """A clock of the user's own. If it is set back, waits and ages go on from where they were.
+    """Wraps a user's own clock. If that is set back, waits and ages continue from where they were.
 
     >>> mine = VirtualClock()
     >>> mine.time = 100.0
@@ -52,7 +52,7 @@ class NeverBack:
         self._last = clock.now()
 
     def now(self) -> float:
-        """Return the time by which waits and ages are counted."""
+        """Return the time for waits and ages."""
         now = self._clock.now()
         self._ahead = max(self._ahead, self._last - now)
         self._last = now + self._ahead
@@ -60,7 +60,7 @@ class NeverBack:
 
 
 class VirtualClock:
-    """Time that passes only when told to.
+    """Time that passes only when a test sets it.
 
     >>> clock = VirtualClock()
     >>> clock.time = 12.5
@@ -76,5 +76,5 @@ class VirtualClock:
         return self.time
 
     def time_of_day(self) -> float:
-        """Return the same."""
+        """Return the same time."""
         return self.time

@@ -1,6 +1,6 @@
-"""From what a caller says of a bandit to what is declared: durations, ranges of rewards, windows, policies.
+"""Turns a caller's description of a bandit into a declaration: durations, ranges of rewards, windows, policies.
 
-This file owns which words and numbers are taken, and what is said of the others. It starts nothing.
+This file owns which texts and numbers are accepted, and the errors for all others. It starts nothing.
 """
 
 import re
@@ -24,21 +24,21 @@ from cobandit.values.quantum import MILLIONTH, Quantum
 from cobandit.values.tally import Arm, checked_arms
 
 PERIODS_IN_A_WINDOW = 10
-"""A window is cut into so many periods: what is forgotten at once is a tenth of it, and clocks may differ by a tenth of
-that. With more, there would be more cells to keep and to tell; with fewer, a window would end in large steps."""
+"""How many periods a window is cut into. So a tenth of it is forgotten at once, and clocks may differ by a tenth of
+that. More periods would mean more cells to keep and send; with fewer, a window would end in large steps."""
 
 PERIODS_IN_A_HALF_LIFE, HALF_LIVES = 4, 6
-"""A half-life is cut into so many periods; what is older than so many half-lives, and counts less than a sixtieth, is
-dropped."""
+"""How many periods a half-life is cut into, and how many half-lives are kept. Older observations, which count less than
+a sixtieth, are dropped."""
 
 CLOCKS_APART = 0.1
-"""Seconds by which clocks may differ in any case: a period is at least ten times as long."""
+"""Seconds by which clocks may always differ: a period is at least ten times as long."""
 
 _UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 
 class Said(NamedTuple):
-    """What a caller said of a bandit: see `Member.bandit`."""
+    """A caller's description of a bandit. See `Member.bandit`."""
 
     name: str
     arms: Sequence[Arm]
@@ -62,7 +62,7 @@ def seconds(what: str, said: str | float) -> float:
     (604800.0, 90.0, 12.0)
 
     Raises:
-        LocalError: It is none.
+        LocalError: It is not a duration.
     """
     if is_number(said) and not isinstance(said, str) and 0.0 < said < 1e12:
         return float(said)
@@ -73,10 +73,10 @@ def seconds(what: str, said: str | float) -> float:
 
 
 def declared(said: Said, group: str, member: str) -> Declared:
-    """Return a bandit as it is declared.
+    """Return the declaration of a bandit.
 
     Raises:
-        LocalError: Something about it cannot be.
+        LocalError: Some part of the description is invalid.
     """
     check_text("the name of a bandit", said.name)
     check_kinds(said._asdict())
@@ -89,7 +89,7 @@ def declared(said: Said, group: str, member: str) -> Declared:
     build, seed = _builder(said.policy, quantum, group, member, said.name)
     policy = build(arms)
     check_stateless(policy)
-    Learner(policy, bandit)  # refuses what cannot have a window
+    Learner(policy, bandit)  # refuses a policy that cannot have a window
     if policy.quantum != quantum:
         raise LocalError(
             f"the policy of bandit {said.name!r} counts in {policy.quantum}, and the bandit in {quantum}: let the "
@@ -115,10 +115,10 @@ def declared(said: Said, group: str, member: str) -> Declared:
 
 
 def check_stateless(policy: Policy) -> None:
-    """Refuse a policy with state of its own: members decide with policies that are made anew from tallies.
+    """Refuse a policy that has its own state. Members rebuild their policies from tallies.
 
     Raises:
-        LocalError: It has.
+        LocalError: The policy has state.
     """
     if not isinstance(policy, Policy):
         raise LocalError(f"the function for policies must return a Policy, not {policy!r}")
@@ -137,7 +137,7 @@ def _range(rewards: tuple[float, float]) -> tuple[float, float]:
 
 
 def _quantum(step: float | None, rewards: tuple[float, float]) -> Quantum:
-    """Return the quantum of rewards that are mapped to 0 to 1."""
+    """Return the quantum of rewards after they are mapped to 0 to 1."""
     if step is None:
         return Quantum(MILLIONTH)
     low, high = rewards
@@ -150,7 +150,7 @@ def _quantum(step: float | None, rewards: tuple[float, float]) -> Quantum:
 
 
 def _window(window: str | float | None, half_life: str | float | None) -> tuple[float, int, float]:
-    """Return how long a period is, how many count, and the half-life."""
+    """Return the length of a period, how many periods count, and the half-life."""
     if window is not None and half_life is not None:
         raise LocalError("a bandit has a window or a half_life, not both: a half-life forgets by itself")
     if window is None and half_life is None:

@@ -1,7 +1,7 @@
-"""What operators have set, heard before a member's first decision: for how long to wait for it, and what is said then.
+"""How a member learns what operators have set before its first decision: how long it waits, and what it logs.
 
-This file owns the wait at a start. Who has told the settings is the machine's to know; how they spread afterwards is
-none of its business.
+This file owns the wait at a start. The machine knows which member has sent the settings. How they spread later is not
+this file's concern.
 """
 
 import asyncio
@@ -14,10 +14,10 @@ from cobandit.live.machine.machine import Machine
 from cobandit.live.transports.base import Transport
 
 ANSWERED_WITHIN = 3.0
-"""Seconds that a member waits at its start until another has told it what operators have set."""
+"""Seconds that a member waits at its start for another to send the settings."""
 
 ALONE_AFTER = 1.0
-"""Seconds after which a member that has reached and heard nobody takes it that nobody is here."""
+"""Seconds after which a member that has neither reached nor heard another one takes itself to be alone."""
 
 
 class FirstSettings:
@@ -28,16 +28,16 @@ class FirstSettings:
         self._news = asyncio.Event()
         """Set when the wait may be over."""
         self._is_announced = False
-        """Whether, at the end of the first second, everybody who can be reached had been told of this member."""
+        """Whether, at the end of the first second, all reachable members had been told of this one."""
         self.has_company = False
-        """Whether somebody else was reached or heard."""
+        """Whether another member was reached or heard."""
 
     def look(self) -> None:
-        """Look again whether the wait is over: something was heard."""
+        """Check again whether the wait is over, because something was heard."""
         self._news.set()
 
     async def hear(self) -> None:
-        """Wait until another member has told what is set; not for long, and less if nobody is here who knows it."""
+        """Wait briefly for another member to send the settings; less if no other member knows them."""
         machine, loop = self._machine, asyncio.get_running_loop()
         began = loop.time()
         await self._until(began + ALONE_AFTER)
@@ -85,11 +85,12 @@ class FirstSettings:
 
     @property
     def _is_over(self) -> bool:
-        """Return whether nothing more can be heard that is worth the wait.
+        """Return whether it is pointless to wait any longer.
 
-        On most networks nobody can tell who is there. So newcomers among themselves, too, wait for somebody who was
-        here before and is slow. Who could say late that it is here waits as long as it may: nobody has had the time to
-        answer. A leaf waits for a relay, which answers it again at the end of its own wait.
+        On most networks, a member cannot tell which others are there. So even a group of newcomers waits for an older
+        member that may be slow. If this member's announcement may be late, it waits for the full time, because the
+        others have not had time to answer. A leaf waits for a relay, which answers it again at the end of the relay's
+        own wait.
         """
         if self._machine.introduction.settings_from is not None or self._transport.is_alone:
             return True

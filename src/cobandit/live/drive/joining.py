@@ -1,7 +1,7 @@
 """Joining a group: `cobandit.join` and `cobandit.connect`, and `cobandit.reward` for processes without a member.
 
-This file owns what a caller may say about a member, in one `Options` value. What a member can do is in `member.py`; how
-it comes to be is in `starting.py`.
+This file owns the options of a member, collected in one `Options` value. `member.py` owns what a member can do, and
+`starting.py` how it is started.
 """
 
 import asyncio
@@ -185,7 +185,7 @@ def join(
 
 
 def _group(group: str | None, arms: Sequence[Arm] | None, fleet: str | None) -> tuple[str, tuple[Arm, ...]]:
-    """Return the name of the group, and the arms of its one bandit, if it has one."""
+    """Return the name of the group, and the arms of its only bandit, if it has one."""
     if fleet is not None:
         if group is not None or arms is not None:
             raise LocalError("say fleet=..., for many bandits, or group=... and arms=[...], for one; not both")
@@ -243,7 +243,7 @@ def check_start(*arguments: Any, **options: Any) -> None:  # noqa: ANN401  # tho
 
 
 class Joining:
-    """A member that is about to start: use it with `async with`, or await it."""
+    """A member that is about to start. Use it with `async with`, or await it."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -266,7 +266,7 @@ class Joining:
             return await asyncio.wrap_future(starting)
         except asyncio.CancelledError:
             if starting.done() and not starting.cancelled() and starting.exception() is None:
-                await starting.result().aclose()  # it was there already, and nobody else knows of it
+                await starting.result().aclose()  # it had already started, unknown to any caller
             raise
 
     async def __aenter__(self) -> Member:
@@ -281,7 +281,7 @@ class Joining:
 
 
 def _asker(options: Options, node: Node | None) -> PenAsker:
-    """Return one who asks for a pen: for the arms and bandits that the process has now."""
+    """Return an asker for a pen, for the arms and bandits that the process has now."""
     per_reward = builder(options)(options.arms).quantum.per_reward if options.arms else 1
     arms = options.arms if node is None else node.machine.agent.arms
     bandits = () if node is None else tuple(one.bandit for one in node.machine.bandits.declared.values())

@@ -1,6 +1,6 @@
-"""Looks at a decider's queues while it is in use, so that decisions need not wake another thread.
+"""Polls a decider's queues while it is in use, so that decisions need not wake another thread.
 
-This file owns when to look and when to stop looking. It takes nothing out of the queues: steps do.
+This file owns when to poll and when to stop. It takes nothing out of the queues: steps do.
 """
 
 import asyncio
@@ -11,20 +11,20 @@ from cobandit.live.machine.machine import Machine
 
 LOOK_EVERY = 0.005
 LOOKS_UNTIL_IDLE = 200
-"""A decider in use is looked at so often, in seconds, until so many looks in a row found nothing; then it must wake
-this side again. To wake another thread would cost a caller many times what a decision does."""
+"""The interval, in seconds, at which a decider in use is polled, until this many polls in a row found nothing. Then the
+decider must wake this side again. Waking another thread costs a caller many times what a decision does."""
 
 
 FEW_IN_USE = 3
-"""If more deciders than this are in use on one loop, each is looked at less often, so that all looks together take no
-more of it."""
+"""If more deciders than this are in use on one loop, each is polled less often, so that all polls together take no more
+of the loop."""
 
 _in_use: "WeakKeyDictionary[asyncio.AbstractEventLoop, int]" = WeakKeyDictionary()
-"""How many deciders each loop looks at."""
+"""How many deciders each loop polls."""
 
 
 class Looking:
-    """Looks at one member's decider.
+    """Polls one member's decider.
 
     Args:
         machine: The member.
@@ -37,7 +37,7 @@ class Looking:
         self._looks_in_vain = 0
 
     def begin(self) -> None:
-        """Look from now on, until the decider is out of use."""
+        """Poll from now on, until the decider is out of use."""
         self._machine.decider.is_awake = True
         self._looks_in_vain = 0
         if not self._is_looking and not self._is_stopping:
@@ -47,7 +47,7 @@ class Looking:
             self._look_later(loop)
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop polling."""
         self._is_stopping = True
 
     def _look_later(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -67,6 +67,6 @@ class Looking:
             return
         _in_use[loop] -= 1
         decider.is_awake = False
-        if decider.is_waiting and not self._is_stopping:  # it came before the decider was told to call
+        if decider.is_waiting and not self._is_stopping:  # it came before the decider knew that it must call
             self._found()
             self.begin()

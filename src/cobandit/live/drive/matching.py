@@ -1,7 +1,7 @@
-"""The task that computes how likely each arm is the best, when knowledge or arms have changed, beside steps.
+"""The task that computes how likely each arm is the best when knowledge or arms have changed, in the background.
 
-This file owns when to compute and how much of a core that may take. What is asked, and what an answer does, is the
-machine's (`cobandit.live.machine.odds`).
+This file owns when to compute, and how much of a core that may take. The machine (`cobandit.live.machine.odds`) owns
+the questions, and what an answer does.
 """
 
 import asyncio
@@ -16,10 +16,10 @@ from cobandit.live.machine.odds import Question
 from cobandit.policies.matching import Posterior, best_odds
 
 MATCHING_REST = 9.0
-"""Computing odds is followed by a rest of so many times as long, so that it takes a tenth of a core at most."""
+"""After computing odds, the task rests this many times as long, so that it takes at most a tenth of a core."""
 
 MAX_AT_ONCE = 2048
-"""Arms, of all segments together, whose odds are computed at once when a member starts or declares a bandit."""
+"""How many arms, over all segments, get their odds at once when a member starts or declares a bandit."""
 
 
 class Matching:
@@ -27,7 +27,7 @@ class Matching:
 
     Args:
         machine: The member.
-        matcher: Where odds are computed; on the loop if there is none.
+        matcher: Computes odds. Without one, the loop does.
     """
 
     def __init__(self, machine: Machine, matcher: Executor | None) -> None:
@@ -35,13 +35,13 @@ class Matching:
         self._task: asyncio.Task[None] | None = None
 
     def look(self) -> None:
-        """Let the odds of the arms be computed if something has changed, unless they just are."""
+        """Compute odds if something has changed, unless that is under way."""
         if (self._task is None or self._task.done()) and (question := self._machine.question()) is not None:
             name = f"cobandit odds of {self._machine.terms.name}"
             self._task = asyncio.create_task(self._run(question), name=name)
 
     def match_at_once(self) -> None:
-        """Compute them here and now, as far as something has changed: what a state knows is used at once."""
+        """Compute all changed odds here and now, so that what a state knows is used at once."""
         left = MAX_AT_ONCE
         while left > 0 and (question := self._machine.question()) is not None:
             try:
@@ -53,7 +53,7 @@ class Matching:
             left -= len(question.arms)
 
     def cancel(self) -> None:
-        """Compute no more."""
+        """Stop computing."""
         if self._task is not None:
             self._task.cancel()
 
@@ -73,13 +73,13 @@ class Matching:
             asked = changed
 
     def _note_failure(self, error: Exception) -> None:
-        """Say that a policy of the user's own has posteriors that cannot be."""
+        """Report that a user's own policy has impossible posteriors."""
         self._machine.alerts.trouble(
             LogEvent.ODDS_FAILED, f"the policy's posteriors have no odds, so the last ones stay: {error!r}"
         )
 
     async def _odds(self, question: Question) -> tuple[list[float], float]:
-        """Return the odds, and how many seconds the work took, without waiting."""
+        """Return the odds, and the seconds of work, not counting waits."""
         if self._matcher is None:
             return best_odds(question.posteriors), 0.0
         loop = asyncio.get_running_loop()

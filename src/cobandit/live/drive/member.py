@@ -1,9 +1,9 @@
-"""What a member can do, for humans. Every method may be called from any thread.
+"""The interface of a member. Every method may be called from any thread.
 
-A member decides here and now, on the caller's thread, and learns with the others in the background. This file is the
-door; what happens behind it is in `cobandit.live.decide` (deciding) and `node.py` (the network). It refuses to look
-into the machine, which is the loop's: what it reads from a caller's thread never changes, or is published (`Known`),
-or is asked for on the loop.
+A member decides immediately, on the caller's thread, and learns with the others in the background. This file is the
+facade. Behind it are `cobandit.live.decide` (deciding) and `node.py` (the network). It never reads the machine
+directly, because that belongs to the loop. What it reads from a caller's thread is constant, published (`Known`), or
+fetched on the loop.
 """
 
 import asyncio
@@ -59,10 +59,10 @@ class Member:
         self._name, self._group = machine.terms.name, machine.terms.group
         self._clock, self._expire_after = machine.clock, machine.terms.expire_after
         self._source = machine.decider
-        """Publishes what the machine knows, also when this member is closed."""
+        """Publishes what the machine knows, even after this member is closed."""
         self._decider: Decider | _Shut = machine.decider
         self.desks = machine.decider.desks
-        """Where bandits with names are decided."""
+        """The desks of named bandits, by place."""
         self._background = home
         self._forget_end = at_end(self.close)
         if keeper is not None:
@@ -81,7 +81,7 @@ class Member:
 
     @property
     def offered_arms(self) -> tuple[Arm, ...]:
-        """The arms that this member serves: all but the removed ones."""
+        """The arms that this member serves: all except removed ones."""
         return self._source.published.offered
 
     @property
@@ -281,7 +281,7 @@ class Member:
         return decider.open_since(claim.number) == claim.at and decider.withdraw(claim.number)
 
     def _update_at_decider(self, token: str, reward: float) -> Taken | None:
-        """Reward a decision by its id if that needs no waiting; `None` if only the network side can tell."""
+        """Reward a decision by its id if that needs no waiting; `None` if only the network side can judge it."""
         decider, claim = self._decider, read(token)
         is_own = claim.member == decider.signer.name
         if is_own:
@@ -295,11 +295,11 @@ class Member:
         return None
 
     def _settled_before(self, at: float) -> Taken:
-        """Say of a decision which was made then, and is not open, what that means for its reward."""
+        """Return what becomes of a reward for a decision from that time that is no longer open."""
         return Taken.GIVEN_UP if self._clock.now() - at >= self._expire_after else Taken.COUNTED_BEFORE
 
     async def _update_at_machine(self, token: str, reward: float) -> Taken:
-        """Reward a decision by its id, on the loop. What is for another member waits for no step."""
+        """Reward a decision by its id, on the loop. Rewards for other members need not wait for a step."""
         node, member = self._node, read(token).member
         if node.machine.terms.name in (member, lender_of(member)):
             return await node.act(lambda: take_reward(node.machine, token, float(reward)))
@@ -361,7 +361,7 @@ class Member:
         Members that decide do not need this: by sharing what they learn, they ask for what others learned. A member
         that only listens hears nothing from busy members until it asks.
         """
-        self.change(lambda: self._node.machine.introduction.introduce())  # noqa: PLW0108  # it is looked up on the loop
+        self.change(lambda: self._node.machine.introduction.introduce())  # noqa: PLW0108  # looked up on the loop
 
     def statistics(self) -> Statistics:
         """Return this member's state as an immutable value, with a verdict on what it knows now."""
@@ -409,7 +409,7 @@ class Member:
         result_of(self._background.submit(self._node.synced()), seconds)
 
     async def synced(self) -> None:
-        """`sync`, from asynchronous code."""
+        """`sync`, for asynchronous code."""
         self.check_open()
         await asyncio.wrap_future(self._background.submit(self._node.synced()))
 
@@ -421,7 +421,7 @@ class Member:
             result_of(self._background.submit(self._stop()), STOP_WITHIN, may_cancel=False)
 
     async def aclose(self) -> None:
-        """`close`, from asynchronous code."""
+        """`close`, for asynchronous code."""
         if self._shut("is closed"):
             await asyncio.shield(asyncio.wrap_future(self._background.submit(self._stop())))
 
@@ -442,7 +442,7 @@ class Member:
         await self._node.stop()
 
     def _move_to(self, node: Node) -> None:
-        """Go on as another member, under the next name that was lent. Decisions made before are that one's."""
+        """Continue as another member, under the next lent name. Earlier decisions belong to the previous one."""
         self._node, self._source = node, node.machine.decider
         self.desks = node.machine.decider.desks
         if not isinstance(self._decider, _Shut):
@@ -450,14 +450,14 @@ class Member:
         self._name = node.machine.terms.name
 
     def _shut(self, why: str) -> bool:
-        """Decide no more. Return whether it did until now."""
+        """Stop deciding. Return whether it was deciding until now."""
         was_open = not isinstance(self._decider, _Shut)
         self._decider = _Shut(f"the member {self.name!r} {why}")
         self._forget_end()
         _MEMBERS.discard(self)
         return was_open
 
-    # For the bandits of a fleet, too.
+    # Also for the bandits of a fleet.
 
     def check_open(self) -> None:
         """Raise `NotNowError` if the member is closed."""
@@ -465,7 +465,7 @@ class Member:
             raise NotNowError(f"{self._decider.why}: open another with cobandit.connect or cobandit.join")
 
     def on_loop(self, work: Callable[[], Value]) -> Value:
-        """Look at something where it lives."""
+        """Read something on the loop."""
         self.check_open()
 
         async def run() -> Value:
@@ -474,7 +474,7 @@ class Member:
         return result_of(self._background.submit(run()))
 
     def change(self, work: Callable[[], Value]) -> Value:
-        """Change something where it lives, between two steps."""
+        """Change something on the loop, between two steps."""
         self.check_open()
         return result_of(self._background.submit(self._node.act(work)))
 
@@ -488,12 +488,12 @@ def _check_genuine(token: str, signer: Signer) -> None:
 
 
 class _Shut:
-    """Stands where a decider was: every use says why there is none."""
+    """Replaces a closed member's decider: every use raises an error that says why."""
 
     def __init__(self, why: str) -> None:
         self.why = why
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever was wanted
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever was requested
         raise NotNowError(f"{self.why}: open another with cobandit.connect or cobandit.join")
 
 
@@ -509,7 +509,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def _id_of(decision: object) -> str:
-    """Return the id of a decision, which may be given itself."""
+    """Return the id of a decision, which may be given as a decision or as its id."""
     if isinstance(decision, Decision):
         return decision.id
     if not isinstance(decision, str):
@@ -518,14 +518,14 @@ def _id_of(decision: object) -> str:
 
 
 def _seconds(timeout: object) -> float:
-    """Return how long to wait, as threads can."""
+    """Return a timeout that threads accept."""
     seconds = plain(timeout)
     if not (is_number(seconds) and seconds >= 0.0):
         raise LocalError(f"timeout must be a number of seconds, not {timeout!r}")
     return float(min(seconds, threading.TIMEOUT_MAX))
 
 
-def _number(value: Any) -> Any:  # noqa: ANN401  # refused where it is counted, if it is none
-    """Return a number of any kind as Python's: clicked or not, decimals, and those of NumPy."""
+def _number(value: Any) -> Any:  # noqa: ANN401  # values that are not numbers are refused where they would count
+    """Return a number of any kind as Python's: booleans, decimals, and NumPy's numbers."""
     value = plain(value)
     return float(value) if isinstance(value, bool) else value

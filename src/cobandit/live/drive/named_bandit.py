@@ -1,7 +1,7 @@
-"""One bandit of a fleet, for humans. Every method may be called from any thread.
+"""The interface of one bandit of a fleet. Every method may be called from any thread.
 
-It decides here and now, as a member with one bandit does; all bandits of a member share its links, its journal and its
-name. This file owns no state but which bandit it is.
+It decides immediately, like a member with one bandit. All bandits of a member share its links, its journal and its
+name. The only state of this file is which bandit it is.
 """
 
 from collections.abc import Callable, Collection
@@ -33,7 +33,7 @@ class NamedBandit:
 
     @property
     def _bandits(self) -> Bandits:
-        """Those of its member, which is another one after a change of a name that was lent."""
+        """The bandits of its member, which changes when a lent name changes."""
         return self._member.machine.bandits
 
     @property
@@ -73,7 +73,7 @@ class NamedBandit:
         return self._member.update(decision, reward)
 
     def report(self, decision: Decision | str, metric: str, value: float | bool) -> bool:
-        """Report a value of the metric of this bandit's guardrail, as `Member.report` does."""
+        """Report a value of this bandit's guardrail metric, like `Member.report`."""
         return self._member.report(decision, metric, value)
 
     def withdraw(self, decision: Decision | str) -> bool:
@@ -114,7 +114,7 @@ class NamedBandit:
         return None if verdict is None else verdict.in_range(self._bandits.declared[self.name].bandit.rewards)
 
     def judged(self, segment: str = "") -> tuple[SegmentStatistics, Judgement]:
-        """Return what is known of a segment, and what can be said of it."""
+        """Return what is known about a segment, and the judgement on it."""
         machine, segment = self._member.machine, _text(segment)
 
         def known() -> tuple[SegmentStatistics, Standing, tuple[float, float]]:

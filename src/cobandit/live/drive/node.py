@@ -1,8 +1,8 @@
 """The network side of one member in real time: a machine, driven by an event loop, with a journal and a transport.
 
-One task for each member. A step takes what has come in; then, in this order, the batch is written and synced, the
-packets go out, the timer is set. What cannot be written is not sent; what cannot be sent is lost, and the protocol
-repeats it. Everything here happens on the thread of one event loop; only the disk is waited for beside it.
+There is one task for each member. A step processes what has come in. Then, in this order, the batch is written and
+synced, the packets are sent, and the timer is set. What cannot be written is not sent. What cannot be sent is lost, and
+the protocol repeats it. Everything here runs on the thread of one event loop; only disk writes run elsewhere.
 """
 
 import asyncio
@@ -43,21 +43,21 @@ from cobandit.values.tally import Arm
 Value = TypeVar("Value")
 
 LINGER = 0.002
-"""Seconds to wait for more before a step that will sync a disk, unless it already follows another: then what came while
-that one was written is enough to be worth it."""
+"""Seconds to wait for more input before a step that will sync a disk. A step right after another does not wait, because
+what arrived during the previous write is enough to be worth it."""
 
 RETRY = 1.0
-"""Seconds until a step that failed is tried again."""
+"""Seconds until a failed step is retried."""
 
 GRACE = 10.0
-"""Seconds after the start in which it is no error if nobody can be reached."""
+"""Seconds after the start in which an unreachable network is no error."""
 
 FLUSH_WITHIN = 1.0
-"""Seconds that a member which stops waits for the others to acknowledge its last observations."""
+"""Seconds that a stopping member waits for acknowledgements of its last observations."""
 
 
 PASS_ON_WITHIN = 1.0
-"""Seconds that a relay waits for the others when a leaf asks how everybody is."""
+"""Seconds that a relay waits for the others when a leaf asks for the status of all members."""
 
 
 class Node:
@@ -92,12 +92,12 @@ class Node:
         )
         self._verdicts = Verdicts(machine, matcher, self._event.set)
         self._askers: list[str] = []
-        """Who waits for a verdict, to be told how this member is."""
+        """Members that asked for this member's status, and wait for a verdict."""
         self._rounds = MemberRounds(machine, self._sending)
         self._proof = ProofWatch(transport, machine.alerts, machine.clock)
         self._relays = RelayPlaces(machine, transport)
         self._telling = set[asyncio.Task[None]]()
-        """Those that tell leaves how everybody is."""
+        """Tasks that send leaves the status of all members."""
         self.pen_wanted = asyncio.Event()
         """Set when this member needs another pen, if its name is one."""
         self._waiters: list[asyncio.Future[None]] = []
@@ -114,7 +114,7 @@ class Node:
             self._event.set()
 
     def reachable(self, peer: str | None) -> None:
-        """Say that this member is here."""
+        """Announce this member."""
         leaf = self.machine.leaf
         if peer is not None:
             self._first_settings.has_company = True
@@ -131,32 +131,32 @@ class Node:
         self._event.set()
 
     def gone(self, peer: str) -> None:
-        """Note that nobody has a relay's name at present, as far as the network can tell."""
+        """Note that a relay's name is absent, as far as the network can tell."""
         if self.machine.leaf is not None:
             self.machine.leaf.homes.gone(peer, self.machine.clock.now())
             self._event.set()
 
     def refused(self, reason: Refusal, sender: str | None, host: str | None = None) -> None:
-        """Count what the transport refused. The name is only claimed, so nobody is blamed."""
+        """Count what the transport refused. The name is only claimed, so no member is blamed."""
         is_known = (
             sender is not None and sender in self.machine.agent.peers
-        )  # others could make up as many as they like
+        )  # others could make up as many names as they like
         whose = f", in the name of {sender}" if is_known else ""
         where = "" if host is None else f" (first from {host})"
         self.machine.refuse(reason, None, f"something {reason.value}{whose}", where)
 
     def trouble(self, what: str | None) -> None:
-        """Note that the network does not work, or works again."""
+        """Note that the network does not work, or works again (`None`)."""
         is_beginning = self.machine.clock.now() < self._reporting.started_at + GRACE  # one must be the first of a fleet
         level = logging.WARNING if is_beginning else logging.ERROR
         self.machine.alerts.trouble(LogEvent.NETWORK_DOWN, what, level)
 
-    # Life.
+    # Start and stop.
 
     async def start(self) -> None:
-        """Write down that this start has begun, open the transport, say that this member is here, and hear what is set.
+        """Write this start down, open the transport, announce this member, and learn what is set.
 
-        So a newcomer obeys the kill switch from its first decision on.
+        So a newcomer obeys the kill switch from its first decision.
         """
         self.machine.introduction.awaits_settings = True
         await self._writing.save(is_clean=False)
@@ -176,7 +176,7 @@ class Node:
             raise
 
     async def stop(self) -> None:
-        """Say farewell, write everything down, leave the clean marker, and let go of everything."""
+        """Say farewell, write everything to disk, leave the clean marker, and release all resources."""
         if self._is_abandoned:
             return
         self._begin_to_stop()
@@ -195,7 +195,7 @@ class Node:
             await self._writing.close()
 
     async def flush(self, within: float) -> bool:
-        """Send to everybody who is here what it lacks. Return whether all acknowledge it within these seconds."""
+        """Send all present members what they lack. Return whether all acknowledge it within this many seconds."""
         deadline = asyncio.get_running_loop().time() + within
         async with self._steps:
             await self._work()
@@ -206,20 +206,20 @@ class Node:
         return not self.machine.lacking
 
     async def _flush(self, within: float) -> None:
-        """Do the same when nothing takes steps any more."""
+        """Do the same after the task that takes steps has ended."""
         deadline = asyncio.get_running_loop().time() + within
         async with self._steps:
             if not await self._work() or self.machine.succession.superseded_by is not None:
                 return
             self.machine.flush()
-            holding = self.machine.holding  # without a disk, what is on its way to others must be out too
+            holding = self.machine.holding  # it has no disk, so its rewards for others must get out too
             while self.machine.lacking or (holding is not None and holding.under_way):
                 if asyncio.get_running_loop().time() >= deadline or not await self._work():
                     return
                 await asyncio.sleep(looking.LOOK_EVERY)
 
     async def _give_pen_back(self, within: float) -> None:
-        """Give back the pen that is this member's name, once its lender holds all that was observed with it."""
+        """Give back the pen that is this member's name, once its lender has all its observations."""
         holding, deadline = self.machine.holding, asyncio.get_running_loop().time() + within
         if holding is None or holding.is_over:
             return
@@ -247,20 +247,20 @@ class Node:
 
     @property
     def is_lender_silent(self) -> bool:
-        """Whether the relay that lent this member its name owes an answer for too long."""
+        """Whether the lender of this member's name has owed an answer for too long."""
         holding = self.machine.holding
         return holding is not None and holding.is_lender_silent(self.machine.clock.now())
 
     @property
     def wants_pen(self) -> bool:
-        """Whether this member should go on with another pen."""
+        """Whether this member should continue with another pen."""
         holding = self.machine.holding
         return holding is not None and (holding.is_over or holding.is_worn or self.is_lender_silent)
 
     async def abandon(self) -> Leftovers:
-        """Stop without a farewell, because the pen is over. Return what must not be forgotten.
+        """Stop without a farewell, because the pen is over. Return what must be kept.
 
-        The decider goes on: callers use it until they have the next one.
+        The decider continues: callers use it until they have the next one.
         """
         holding = self.machine.holding
         assert holding is not None
@@ -273,15 +273,15 @@ class Node:
         return leftovers
 
     def wake(self) -> None:
-        """Look at the decider's queues, now and from now on, until it is out of use."""
+        """Look at the decider's queues now, and keep looking until it is out of use."""
         self._event.set()
         self._looking.begin()
 
     async def synced(self) -> None:
-        """Return when everything that was rewarded before is on the disk.
+        """Return when everything rewarded so far is on the disk.
 
         Raises:
-            JournalError: The disk does not take it. It is tried again.
+            JournalError: The disk does not accept it. The member will try again.
         """
         if self._is_stopping:
             raise NotNowError("the member is closed")
@@ -291,7 +291,7 @@ class Node:
         await waiter
 
     async def add_arm(self, arm: Arm) -> None:
-        """Offer an arm more. One that was never there begins a new session, which tells the others."""
+        """Offer another arm. A new one begins a session, which tells the others."""
         machine = self.machine
         async with self._steps:
             if arm in machine.agent.arms:
@@ -301,7 +301,7 @@ class Node:
             machine.publish()
 
     async def declare(self, declared: Declared) -> None:
-        """Declare a bandit. One that is not served yet begins a new session, which tells the others."""
+        """Declare a bandit. One that is not served yet begins a session, which tells the others."""
         machine = self.machine
         async with self._steps:
             bandits = machine.bandits.check(declared, machine.serving.giving_way)
@@ -313,7 +313,7 @@ class Node:
             self._event.set()
 
     async def act(self, work: Callable[[], Value]) -> Value:
-        """Let the machine do something that operators asked for, between two steps, and tell the others soon."""
+        """Let the machine do what operators asked for, between two steps, and tell the others soon."""
         async with self._steps:
             try:
                 return work()
@@ -331,25 +331,25 @@ class Node:
         return self._relays.is_cut_off
 
     def statistics(self) -> Statistics:
-        """Return how this member is, with the last verdicts on its bandits."""
+        """Return this member's status, with the last verdicts on its bandits."""
         return self._reporting.statistics(self._verdicts.last, self._verdicts.on_bandits())
 
     async def fresh_statistics(self) -> Statistics:
-        """Return how this member is, with a verdict on what is known now."""
+        """Return this member's status, with a verdict on what is known now."""
         await self._verdicts.fresh()
         return self.statistics()
 
     async def fleet(self, wait_s: float) -> Fleet:
-        """Ask the members that are here how they are. Who asks while a round is under way gets the same answer."""
+        """Ask the present members for their status. A call during a round gets that round's answer."""
         await self._verdicts.fresh()
         return await self._rounds.fleet(wait_s, self.statistics)
 
     def history(self) -> Iterator[Batch]:
-        """Return the batches that the journal still has: the log of decisions."""
+        """Return the batches still in the journal: the log of decisions."""
         return self._writing.history()
 
     def step(self, *, may_wake: bool = True) -> None:
-        """Take a step, write and send, all at once: for journals that do not block, in a time that is simulated."""
+        """Take a step, write and send, all at once: for journals that do not block, in simulated time."""
         step = self._step(may_wake=may_wake)
         self._writing.write_at_once(step)
         self._sending.send(step)
@@ -383,8 +383,8 @@ class Node:
                 self.machine.alerts.trouble(LogEvent.STEP_FAILED, None)
 
     async def _until_needed(self) -> bool:
-        """Return when there is something to do, and whether it had to be waited for."""
-        await asyncio.sleep(0)  # others on this loop have their turn even if this member always has something to do
+        """Wait until there is something to do. Return whether it had to wait."""
+        await asyncio.sleep(0)  # let others on this loop run even if this member is always busy
         was_idle = False
         while not self._is_needed:
             due_at = self._due_at()
@@ -406,7 +406,7 @@ class Node:
         if self._waiters or self._is_stopping:
             return True
         if self._writing.retry_at is not None:
-            return False  # whatever it is, it cannot be written down before the disk is tried again
+            return False  # nothing can be written before the disk is retried
         return bool(self._receiving.is_waiting or self._event.is_set() or self.machine.is_needed)
 
     def _due_at(self) -> float | None:
@@ -422,7 +422,7 @@ class Node:
         return min((time for time in times if time is not None), default=None)
 
     async def _work(self) -> bool:
-        """Take a step; write, then send. Return whether everything is written."""
+        """Take a step; write, then send. Return whether everything was written."""
         waiters, self._waiters = self._waiters, []
         try:
             step = self._step()
@@ -447,7 +447,7 @@ class Node:
     def _step(self, *, may_wake: bool = True) -> Step:
         packets = self._receiving.take()
         if self._writing.retry_at is not None:
-            packets = []  # what cannot be written down must not be answered; it will be said again
+            packets = []  # what cannot be written must not be answered; it will be repeated
         self._sending.fit_packets()
         step = self.machine.step(packets, self._writing.take_mail(), may_wake=may_wake)
         self._answer(step)
@@ -455,7 +455,7 @@ class Node:
         return step
 
     def _answer(self, step: Step) -> None:
-        """Tell those who asked how this member is, with this step, or once there is a verdict."""
+        """Send this member's status to those that asked, in this step or once there is a verdict."""
         self._askers += step.askers
         if step.askers:
             self._verdicts.look()
@@ -465,7 +465,7 @@ class Node:
             self._askers.clear()
 
     def _tell_fleet(self) -> None:
-        """Tell leaves that ask how everybody is, once that is known here."""
+        """Send leaves that ask for it the status of all members, once that is known here."""
         askers, self.machine.fleet_askers = self.machine.fleet_askers, []
         if askers:
             task = asyncio.create_task(self._pass_on(askers), name=f"cobandit fleet for {', '.join(askers)}")
@@ -490,12 +490,12 @@ class Node:
         is_said: bool = True,
         is_wanted: bool = False,
     ) -> None:
-        """Begin a session, in a new incarnation or with more arms or bandits, once what came before is written."""
+        """Begin a session, with another incarnation or more arms or bandits, after writing what came before."""
         if not await self._work():
             raise JournalError("the journal cannot be written now, so nothing can change: see statistics().troubles")
         machine = self.machine
         if is_wanted:
-            bandits = machine.serving.take_wanted()  # also what was heard, or declared here, until now
+            bandits = machine.serving.take_wanted()  # including what was heard or declared here until now
         session = incarnation or fresh_session(machine.agent.session, machine.clock)
         machine.begin_session(session, incarnation=incarnation, arms=arms, bandits=bandits)
         if is_said:

@@ -1,6 +1,6 @@
-"""Of which kind the options of a member must be, each in words: looked at before anything is made of them.
+"""The kinds of a member's options, each in words. They are checked before the options are used.
 
-What an option may be within its kind is checked where it is used, as are numbers, names and pairs.
+Which values of that kind are valid is checked where they are used, as are numbers, names and pairs.
 """
 
 import os
@@ -13,7 +13,7 @@ from cobandit.values.errors import LocalError
 
 
 def check_kinds(options: Mapping[str, object]) -> None:
-    """Refuse options that are of another kind than they must be.
+    """Refuse options of the wrong kind.
 
     >>> check_kinds({"arms": 3})
     Traceback (most recent call last):
@@ -21,7 +21,7 @@ def check_kinds(options: Mapping[str, object]) -> None:
     cobandit.values.errors.LocalError: arms must be a list of names, such as ["A", "B"], not 3
 
     Raises:
-        LocalError: One is.
+        LocalError: An option is of the wrong kind.
     """
     for name, (is_one, words) in _KINDS.items():
         value = options.get(name)
@@ -31,7 +31,7 @@ def check_kinds(options: Mapping[str, object]) -> None:
 
 
 def _is_listed(value: object) -> bool:
-    """Return whether a value has an order, or is refused later, in words that say more: texts and, as arms, sets."""
+    """Return whether a value is a list, or is refused later with a better message, as are texts and, for arms, sets."""
     return isinstance(value, Sequence | Mapping | MappingView | set | frozenset) and not isinstance(value, bytes)
 
 

@@ -1,7 +1,7 @@
-"""Asking relays for a pen: a name for a process that has none, with all that it must know before it decides.
+"""Asks relays for a pen: a name for a process that has none, with all that it must know before it decides.
 
-One relay after another is asked, in an order of chance, until one lends. This file owns whom to ask, and for how long.
-What comes of an answer is for `cobandit.live.machine.holding`, and how the process goes on for `pens.py`.
+It asks one relay after another, in random order, until one lends. This file owns which relay to ask, and for how long.
+`cobandit.live.machine.holding` processes the answer, and `pens.py` owns how the process continues.
 """
 
 import asyncio
@@ -36,22 +36,22 @@ from cobandit.values.errors import LocalError, PeerError
 from cobandit.values.tally import Arm
 
 ASK_AGAIN_EVERY = 0.3
-"""Seconds; the network may have lost the question, or the answer."""
+"""Seconds. The network may have lost the question, or the answer."""
 
 EACH_WITHIN = 1.5
-"""Seconds that each relay has to answer, before the next one is asked."""
+"""Seconds that each relay has to answer before the next one is asked."""
 
 MAX_FOUND = 1000
-"""Relays that are remembered, of those that say that they are here."""
+"""How many relays that announced themselves are remembered."""
 
 
 class Lent(NamedTuple):
-    """A pen, and how it came."""
+    """A pen, and where it came from."""
 
     asked: PenAsked
     answer: PenLent
     place: str
-    """Where its lender is."""
+    """The place of its lender."""
 
 
 class Wanted(NamedTuple):
@@ -64,39 +64,39 @@ class Wanted(NamedTuple):
     arms: tuple[Arm, ...]
     units_per_reward: int
     bandits: tuple[Bandit, ...] = ()
-    """The bandits with names that it has declared so far."""
+    """The named bandits that it has declared so far."""
 
 
 class PenAsker:
-    """One process that asks. It is the inbox of a transport of its own, under a name for the while."""
+    """One process that asks for a pen. It is the inbox of a transport of its own, under a temporary name."""
 
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
         self._places, self._are_names = relay_places(wanted.url, wanted.relays)
         self.prefix = _prefix(wanted.proof)
-        """What names must begin with that this process can prove."""
+        """The prefix of the names that this process can prove."""
         name = f"{self.prefix}asks-{secrets.token_hex(8)}"
         prefix = self.prefix.rstrip(SEPARATOR)
         asked = question(name, wanted.arms, wanted.units_per_reward, prefix, wanted.bandits)
         self._question = msgspec.structs.replace(asked, reads_veiled=True)
         self._found: dict[str, None] = {}
-        """Relays that say that they are here."""
+        """Relays that announced themselves."""
         self._place = ""
         self._answer: PenLent | None = None
         self._came = asyncio.Event()
         self._transport: Transport | None = None
         self.refusal: str | None = None
-        """Why a relay lends none, if one said so."""
+        """Why a relay refused to lend a pen, if one did."""
 
     async def ask(self, within: float, avoided: Collection[str] = ()) -> Lent | None:
-        """Ask until a relay lends; `None` if none does in so many seconds.
+        """Ask until a relay lends; `None` if none does within this many seconds.
 
         Args:
             within: Seconds.
             avoided: Places of relays that are asked last.
 
         Raises:
-            LocalError: Something on this side is wrong: an address, a key.
+            LocalError: Something on this side is wrong, such as an address or a key.
         """
         wanted, loop = self._wanted, asyncio.get_running_loop()
         deadline = loop.time() + within
@@ -119,7 +119,7 @@ class PenAsker:
             await transport.close()
 
     async def _look(self, avoided: Collection[str]) -> list[str]:
-        """Return where relays are, in an order of chance."""
+        """Return the places of relays, in random order."""
         assert self._transport is not None
         places = [place for place in self._places if place != ANY_RELAY]
         if not self._are_names:
@@ -141,7 +141,7 @@ class PenAsker:
         while (now := loop.time()) < until:
             self._say()
             await self._wait(min(until - now, ASK_AGAIN_EVERY))
-            if (answer := self._taken_answer()) is not None:  # perhaps late, of one that was asked before
+            if (answer := self._taken_answer()) is not None:  # possibly late, from a relay asked earlier
                 return Lent(self._question, answer, self._transport.place_of(answer.sender))
             if self.refusal != said:
                 return None
@@ -170,7 +170,7 @@ class PenAsker:
     # The transport's inbox.
 
     def frame(self, frame: bytes, sender: str | None) -> None:
-        """Take an answer of a relay."""
+        """Take a relay's answer."""
         assert self._transport is not None
         try:
             content = unpack(frame, self._wanted.group)
@@ -184,7 +184,7 @@ class PenAsker:
                     about = control_messages.about_key(content, self._question.sender)
                     key = self._transport.unveil(content.sender, about, content.key)
                     if key is None:
-                        return  # perhaps a certificate has just changed; it asks again
+                        return  # a certificate may have just changed; it asks again
                     content = msgspec.structs.replace(content, key=key, is_key_veiled=False)
                 self._answer = content
             case PenRefused() if content.nonce == self._question.nonce:
@@ -196,7 +196,7 @@ class PenAsker:
         self._came.set()
 
     def reachable(self, peer: str | None) -> None:
-        """Ask who is reached now, if it is its turn."""
+        """Ask a relay that is now reachable, if it is its turn."""
         assert self._transport is not None
         if peer is None:
             self._came.set()
@@ -204,20 +204,20 @@ class PenAsker:
             self._transport.send(peer, self._packed(self._question))
 
     def refused(self, reason: Refusal, sender: str | None, host: str | None = None) -> None:
-        """Nothing but an answer is wanted."""
+        """Ignore it: only an answer is wanted."""
 
     def trouble(self, what: str | None) -> None:
-        """Nothing but an answer is wanted."""
+        """Ignore it: only an answer is wanted."""
 
 
 _CHANCE = random.SystemRandom()
 
 
 def _prefix(proof: Proof) -> str:
-    """Return what names must begin with that this process can prove.
+    """Return the prefix of the names that this process can prove.
 
     Raises:
-        LocalError: It can prove one name only.
+        LocalError: It can prove only one name.
     """
     if proof.keys is None:
         return ""

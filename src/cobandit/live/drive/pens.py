@@ -1,12 +1,12 @@
 """A process without a name: it takes a pen from a relay, another when that one is over, and gives the last one back.
 
-With each pen it is another member of the group, with a node of its own, and callers notice nothing: decisions go on,
-and a reward for a decision that was made with an earlier pen goes to the relay that lent it. If no relay lends a pen in
-time, the process begins under a name made up by chance, as a leaf of its own. It decides, and nothing that it learns is
-lost once a relay can be reached; what relays do for pens (hand them on, reward their decisions) is not done for it.
+With each pen it is another member of the group, with its own node, and callers notice nothing: decisions continue, and
+a reward for a decision with an earlier pen goes to the relay that lent it. If no relay lends a pen in time, the process
+begins under a random name, as a leaf of its own. It decides, and once a relay can be reached, nothing that it learned
+is lost. But relays do not do for it what they do for pens: hand them on and reward their decisions.
 
-This file owns when a process changes its pen. Asking is in `pen_asking.py`; what a holder keeps is in
-`cobandit.live.machine.holding`.
+This file owns when a process changes its pen. `pen_asking.py` asks for pens, and `cobandit.live.machine.holding` owns
+what a holder keeps.
 """
 
 import asyncio
@@ -23,42 +23,42 @@ from cobandit.live.machine.holding import Leftovers
 from cobandit.values.errors import LocalError
 
 FIRST_WITHIN = 5.0
-"""Seconds that a process waits at its start for a pen."""
+"""Seconds that a process waits for a pen at its start."""
 
 NEXT_WITHIN = 10.0
-"""Seconds in which a relay must lend the next pen; if none does, it is tried again."""
+"""Seconds in which a relay must lend the next pen. If none does, the process tries again."""
 
 TRY_AGAIN_AFTER = 2.0
-"""Seconds between two tries."""
+"""Seconds between two attempts."""
 
 END_WITHIN = 3.0
-"""Seconds that a process which stops waits for its next pen, if it has just left one: it has something to bring."""
+"""Seconds that a stopping process waits for its next pen if it has just left one, because it has something to bring."""
 
 LATE_AFTER = 1.0
-"""Seconds after which it is looked once more whether a caller has rewarded a decision at the decider that was left."""
+"""Seconds after which to check once more whether a caller has rewarded a decision at the previous decider."""
 
 Begin = Callable[[str | None, Lent | None, Leftovers | None], Awaitable[Node]]
-"""Starts a node: under a name of its own, or with a pen and what was left from the last one."""
+"""Starts a node: under a name of its own, or with a pen and the leftovers of the previous one."""
 
 
 class PenKeeper:
     """Keeps a process supplied with a pen.
 
     Args:
-        asker: Makes one who asks for a pen.
+        asker: Makes an asker for a pen.
         begin: Starts a node.
     """
 
     def __init__(self, asker: Callable[[Node | None], PenAsker], begin: Begin) -> None:
         self._asker, self._begin = asker, begin
         self.moved: Callable[[Node], None] = lambda _: None
-        """Told which node the process has from now on."""
+        """Called with the node that the process uses from now on."""
         self._node: Node | None = None
         self._place = ""
         self._left: list[Node] = []
-        """Nodes whose deciders may still be in a caller's hands."""
+        """Nodes whose deciders callers may still be using."""
         self._leftovers: Leftovers | None = None
-        """What is left from a pen that is over, while there is no other yet."""
+        """What is left from a pen that is over, until there is another."""
         self._task: asyncio.Task[None] | None = None
         self._is_ending = False
 
@@ -66,7 +66,7 @@ class PenKeeper:
         """Return the first node.
 
         Raises:
-            LocalError: Something on this side is wrong, or relays refuse to lend a pen to this process.
+            LocalError: Something on this side is wrong, or relays refuse to lend this process a pen.
         """
         asker = self._asker(None)
         lent = await asker.ask(FIRST_WITHIN)
@@ -86,11 +86,11 @@ class PenKeeper:
         return self._node
 
     async def end(self) -> None:
-        """Take no further pen; what callers rewarded last is with the present node."""
+        """Take no further pen. The present node has the callers' last rewards."""
         await self._end_in_session()
         self._is_ending = True
         if self._task is not None:
-            if self._leftovers is not None:  # it has left one pen, and is about to have the next
+            if self._leftovers is not None:  # it has left one pen, and is about to get the next
                 await asyncio.wait({self._task}, timeout=END_WITHIN)
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -105,7 +105,7 @@ class PenKeeper:
             )
 
     async def _end_in_session(self) -> None:
-        """Wait a moment for the next pen, if the lender of the present one does not listen because there is more."""
+        """Wait a moment for the next pen, if the lender does not listen because there are more arms or bandits."""
         deadline = asyncio.get_running_loop().time() + END_WITHIN
         while asyncio.get_running_loop().time() < deadline:
             holding = None if self._node is None else self._node.machine.holding
@@ -128,12 +128,12 @@ class PenKeeper:
             self._gather_late()
 
     async def _change(self) -> bool:
-        """Take another pen, if it is still wanted. Return whether that was done."""
+        """Take another pen, if it is still wanted. Return whether it was taken."""
         old = self._node
         assert old is not None
         lent = await self._asker(old).ask(NEXT_WITHIN, (self._place,) if old.is_lender_silent else ())
-        if lent is None or not old.wants_pen:  # its lender may be back; the pen that is not wanted ends by itself
-            if self._leftovers is None:  # or the old node does nothing more, and would not say again that it wants one
+        if lent is None or not old.wants_pen:  # the old lender may be back, and an unused pen ends by itself
+            if self._leftovers is None:  # otherwise the old node has stopped, and would not ask for one again
                 old.pen_wanted.clear()
             return False
         if self._leftovers is None:
@@ -153,7 +153,7 @@ class PenKeeper:
         return True
 
     def _gather_late(self) -> None:
-        """Hand on what a caller has rewarded at a decider just when it was left."""
+        """Pass on what callers rewarded at a decider just as it was replaced."""
         for old in self._left:
             assert old.machine.holding is not None
             assert self._node is not None
@@ -165,7 +165,7 @@ class PenKeeper:
 
 
 async def _declare_again(old: Node, node: Node) -> None:
-    """Let the next node have the bandits that the process has declared."""
+    """Declare the process's bandits at the next node."""
     for declared in tuple(old.machine.bandits.declared.values()):
         try:
             await node.declare(declared)

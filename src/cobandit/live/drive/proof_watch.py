@@ -1,6 +1,6 @@
-"""Looks now and then at what proves a member's name: files that were replaced, a certificate that expires.
+"""Regularly checks what proves a member's name: files that were replaced, a certificate that expires.
 
-This file owns when to look and what people are told. The transport knows what to do with a new file.
+This file owns when to check, and the messages. The transport knows what to do with a new file.
 """
 
 import logging
@@ -12,22 +12,22 @@ from cobandit.live.machine.alerts import Alerts
 from cobandit.live.transports.base import Transport
 
 LOOK_EVERY = 10.0
-"""Seconds between two looks. So long a file that was replaced may go unnoticed."""
+"""Seconds between two checks. A replaced file may go unnoticed for this long."""
 
 WARN_BEFORE_EXPIRY = 14 * 86_400.0
-"""Seconds before the member's certificate expires in which that is a trouble."""
+"""Seconds before the certificate expires from which that counts as a trouble."""
 
 
 class ProofWatch:
-    """Watches what proves one member's name."""
+    """Watches the proof of one member's name."""
 
     def __init__(self, transport: Transport, alerts: Alerts, clock: Clock) -> None:
         self._transport, self._alerts, self._clock = transport, alerts, clock
         self.due_at: float | None = 0.0 if transport.has_files or transport.valid_until is not None else None
-        """When to look again; `None` if there is nothing to look at."""
+        """When to check next; `None` if there is nothing to check."""
 
     def look(self) -> None:
-        """Look, if it is time to."""
+        """Check, if it is time."""
         now = self._clock.now()
         if self.due_at is None or now < self.due_at:
             return
@@ -39,7 +39,7 @@ class ProofWatch:
         self._look_at_expiry()
 
     def _look_at_expiry(self) -> None:
-        """Say in time that the member's certificate expires: peers that no longer believe it do not tell it."""
+        """Report in time that the certificate expires. Peers that no longer accept it do not say so."""
         until, now = self._transport.valid_until, self._clock.time_of_day()
         if until is None:
             return

@@ -1,7 +1,7 @@
-"""Where the relays of a leaf are, in addresses that can be dialled: names of the DNS are looked up, now and then again.
+"""The addresses of a leaf's relays: DNS names are looked up, and looked up again now and then.
 
 The name of a headless service stands for all its addresses, which change as relays come and go. This file owns when to
-look names up, and tells the transport which places are wanted. Which of them a leaf talks to is for `homes.py`.
+look names up, and tells the transport which places are wanted. `homes.py` chooses among them.
 """
 
 import asyncio
@@ -12,34 +12,34 @@ from cobandit.live.transports.addresses import Address, parse_address
 from cobandit.live.transports.base import Transport
 
 LOOK_UP_EVERY = 30.0
-"""Seconds between two looks at a name of the DNS."""
+"""Seconds between two lookups of a DNS name."""
 
 LOOK_UP_AGAIN_AFTER = 3.0
 """The same, while no relay answers."""
 
 LOOK_UP_WITHIN = 5.0
-"""Seconds that an answer of the DNS may take."""
+"""Seconds that a DNS lookup may take."""
 
 MAX_ADDRESSES = 256
-"""Addresses that one name may stand for."""
+"""How many addresses one name may stand for."""
 
 
 class RelayPlaces:
-    """The places of one leaf's relays; of who is no leaf, nothing."""
+    """The places of one leaf's relays. Empty for a member that is not a leaf."""
 
     def __init__(self, machine: Machine, transport: Transport) -> None:
         self._machine, self._transport = machine, transport
         terms = machine.terms
         has_names = machine.leaf is not None and not terms.relays_have_names and any(map(_is_name, terms.relays))
         self.due_at: float | None = 0.0 if has_names else None
-        """When to look names up again; `None` for never."""
+        """When to look names up next; `None` for never."""
         self._sought: tuple[str, ...] = ()
         self.is_cut_off = False
-        """Whether no relay answers. Set here, read on any thread."""
+        """Whether no relay answers. Written here, read on any thread."""
         self._looking: asyncio.Task[None] | None = None
 
     def look(self) -> None:
-        """Begin to look names up, if it is time to."""
+        """Begin to look names up, if it is time."""
         now = self._machine.clock.now()
         if self.due_at is None or now < self.due_at or (self._looking is not None and not self._looking.done()):
             return
@@ -48,7 +48,7 @@ class RelayPlaces:
         self._looking = asyncio.create_task(self._look_up(), name=name)
 
     def seek(self) -> None:
-        """Let the transport be in touch with the homes, if they are others than before."""
+        """Make the transport connect to the homes, if they have changed."""
         leaf = self._machine.leaf
         if leaf is None:
             return
@@ -60,7 +60,7 @@ class RelayPlaces:
             self._transport.seek(self._sought)
 
     async def end(self) -> None:
-        """Look no more."""
+        """Stop looking names up."""
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
@@ -79,7 +79,7 @@ def _is_name(place: str) -> bool:
 
 
 async def addresses_of(place: str) -> list[str]:
-    """Return all that a name of the DNS stands for; nothing if it cannot be looked up now."""
+    """Return all addresses of a DNS name; nothing if it cannot be looked up now."""
     there = parse_address(place)
     if there.is_number:
         return [place]

@@ -1,6 +1,6 @@
-"""How one member is, as a value: what its machine and its drive have counted, put together.
+"""One member's status as a value, combined from the counts of its machine and its drive.
 
-This file owns what is counted since this start. It changes nothing, and does not know who asks.
+This file owns the counts since this start. It changes nothing, and does not know who asks.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ class Reporting:
         return sum(self._machine.agent.knowledge.by_bandit()[1].values())
 
     def statistics(self, judgement: Judgement, verdicts: Mapping[str, tuple[str, Verdict]]) -> Statistics:
-        """Return how this member is, with the last verdicts: on its bandit, and on those with names."""
+        """Return the member's status, with the last verdicts: on its plain bandit, and on named ones."""
         machine, decider, now = self._machine, self._machine.decider, self._machine.clock.now()
         own = self._own()
         counts, digest = self._receiving.counts + self._sending.counts, machine.controls.digest

@@ -1,4 +1,4 @@
-"""Rounds of "how are you": when to ask again, and when a round is over. `Answers` knows who has answered."""
+"""Rounds of status questions: when to ask again, and when a round is over. `Answers` tracks the answers."""
 
 import asyncio
 from collections.abc import Callable, Collection
@@ -11,11 +11,11 @@ from cobandit.live.status.fleet import Fleet
 from cobandit.live.status.statistics import Statistics
 
 ASK_AGAIN_EVERY = 0.3
-"""Seconds; the network may have lost the question, or the answer."""
+"""Seconds. The network may have lost the question, or the answer."""
 
 
 class Rounds:
-    """One round after another, with the same answers."""
+    """Runs one round after another, with the same `Answers`."""
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
@@ -31,17 +31,17 @@ class Rounds:
         expected: Collection[str] = (),
         own: Statistics | None = None,
     ) -> Fleet:
-        """Ask, ask again, and return what was told.
+        """Ask, ask again, and return the fleet as the answers describe it.
 
-        It returns early if everybody has answered who is expected: for a member, those whom it takes to be present
-        itself; for a guest, who knows nobody, those whom a member takes to be present.
+        Returns early if all expected members have answered: for a member, those that it takes to be present itself; for
+        a guest, which knows no members, those that any member takes to be present.
 
         Args:
-            ask: Asks everybody but those who have answered.
+            ask: Asks all members except those that have answered.
             wait_s: How long to wait at most.
-            quiet_s: When everybody known has answered, this long without another answer is enough.
-            expected: Who else must have answered before it returns early.
-            own: How the asker itself is, if it is a member.
+            quiet_s: Once all known members have answered, this many seconds without another answer end the wait.
+            expected: Further members that must answer before it returns early.
+            own: The asker's own status, if it is a member.
         """
         loop = asyncio.get_running_loop()
         now = loop.time()
@@ -70,7 +70,7 @@ class Rounds:
 
 
 class MemberRounds:
-    """The rounds of a member, which asks those who are here."""
+    """The rounds of a member, which asks the present members."""
 
     def __init__(self, machine: Machine, sending: Sending) -> None:
         self._machine, self._sending = machine, sending
@@ -78,11 +78,11 @@ class MemberRounds:
         self._round: asyncio.Task[Fleet] | None = None
 
     async def fleet(self, wait_s: float, statistics: Callable[[], Statistics]) -> Fleet:
-        """Ask the members that are here how they are. Who asks while a round is under way gets the same answer.
+        """Ask the present members for their status. A call during a round that is under way gets that round's answer.
 
         Args:
             wait_s: How long to wait at most.
-            statistics: Says how the member itself is.
+            statistics: Returns the member's own status.
         """
         if self._round is None or self._round.done():
             name = f"cobandit fleet of {self._machine.terms.name}"
@@ -90,7 +90,7 @@ class MemberRounds:
         return await asyncio.shield(self._round)
 
     async def end(self) -> None:
-        """End the round that is under way, with what was told so far, and every further one at once."""
+        """End the current round with the answers so far, and every further round at once."""
         self._machine.answers.end()
         if self._round is not None:
             await self._round
@@ -103,7 +103,7 @@ class MemberRounds:
         def ask(answered: Collection[str]) -> None:
             for peer in agent.peers:
                 said = agent.peers.presence_of(peer)
-                is_leaf = said is not None and said.is_leaf  # for it this member answers
+                is_leaf = said is not None and said.is_leaf  # this member answers for its leaves
                 if agent.peers.is_present(peer) and not is_leaf and peer not in answered:
                     self._sending.ask(peer, question)
 

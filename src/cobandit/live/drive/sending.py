@@ -1,7 +1,7 @@
-"""How one member's messages become packets and leave: versions, sizes, counts, and announcements to everybody.
+"""How one member's messages become packets and leave: versions, sizes, counts, and announcements.
 
-This file owns in which version a peer is written to, what does not fit, and when to announce this member again. It does
-not know what the messages are about, nor whether they are written down: who calls it has seen to that.
+This file owns the version for each peer, what to do with messages that do not fit, and when to announce this member
+again. It does not know what messages are about, nor whether they are on the disk: its callers ensure that.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from cobandit.values.errors import LocalError
 from cobandit.values.tally import Arm
 
 FIRST_ANNOUNCEMENT, LONGEST_BETWEEN_ANNOUNCEMENTS = 2.0, 600.0
-"""Seconds; the pause doubles from the one to the other, in case nobody heard."""
+"""Seconds. The pause doubles from the first to the second, in case no member heard."""
 
 
 class Sending:
@@ -30,16 +30,16 @@ class Sending:
     def __init__(self, machine: Machine, transport: Transport) -> None:
         self._machine, self._transport = machine, transport
         self.counts: Counter[str] = Counter()
-        """By kind, as `Communication` names them."""
+        """Counts by kind, with their names in `Communication`."""
         self._fitted: tuple[int, tuple[Arm, ...], tuple[Bandit, ...]] | None = None
-        """For which size of packets, and which arms, it was computed how much fits a message."""
+        """The packet size, arms and bandits for which the capacity of a message was computed."""
         self._unsent: dict[str, set[str | None]] = {}
-        """By kind of message, to whom the last one was too large to be sent."""
+        """By kind of message, the receivers whose last one was too large to be sent."""
         self._announce_at: float | None = None
         self._announced_at = 0.0
         self._pause = FIRST_ANNOUNCEMENT
         self.has_announced = True
-        """Whether everybody who can be reached was told that this member is here."""
+        """Whether all reachable members were told that this one is present."""
 
     @property
     def due_at(self) -> float | None:
@@ -47,17 +47,17 @@ class Sending:
         return None if self._is_superseded else self._announce_at
 
     def announce_soon(self) -> None:
-        """Say to everybody, with the next step, that this member is here; then again and again, ever less often."""
+        """Announce this member to all with the next step, and then again and again, ever less often."""
         self._announce_at, self._pause = self._machine.clock.now(), FIRST_ANNOUNCEMENT
 
     def announce_now_and_then(self) -> None:
-        """Say so seldom, if it is not said anyway: or who has nothing to say would be taken to be gone."""
+        """Announce this member rarely, unless it is announced anyway. Otherwise a quiet member would count as gone."""
         if self._announce_at is None:
             self._pause = LONGEST_BETWEEN_ANNOUNCEMENTS
             self._announce_at = self._machine.clock.now() + self._pause
 
     def fit_packets(self) -> None:
-        """See to it that what the agent says in one message fits a packet of the transport."""
+        """Make the agent's messages fit the packets of the transport."""
         machine, largest = self._machine, self._transport.largest_frame
         bandits = machine.agent.bandits
         if (largest, machine.agent.arms, bandits) != self._fitted:
@@ -73,7 +73,7 @@ class Sending:
         """Send what a step produced, and the announcement if it is due."""
         for receiver, content in step.outgoing:
             if self._is_superseded and not isinstance(content, control_messages.StatusTold):
-                continue  # another process speaks for this member now
+                continue  # another process now speaks for this member
             packet = self.packed(content, receiver)
             if packet is None:
                 continue
@@ -83,13 +83,13 @@ class Sending:
         self._announce()
 
     def status(self, statistics: Statistics) -> list[control_messages.StatusTold]:
-        """Return how this member is, in as many messages as fit the packets of the transport."""
+        """Return this member's status, in as many messages as the packet size requires."""
         name, content = self._machine.terms.name, encode_statistics(statistics)
         parts = in_parts(content, self._machine.room, answer=int(1000 * statistics.at))
         return [control_messages.StatusTold(name, part) for part in parts]
 
     def passed_on(self, statistics: Statistics, answer: int) -> list[control_messages.StatusPassedOn]:
-        """Return how another member is, in the same way. Each answer has a higher number than those before."""
+        """Return another member's status, in the same way. Each answer has a higher number than earlier ones."""
         name, content = self._machine.terms.name, encode_statistics(statistics)
         return [control_messages.StatusPassedOn(name, part) for part in in_parts(content, self._machine.room, answer)]
 
@@ -99,14 +99,14 @@ class Sending:
             self.counts["lost"] += not self._transport.send(peer, packet)
 
     def packed(self, content: Message | AnyControlMessage, receiver: str | None) -> bytes | None:
-        """Return a packet in a version that its receiver reads: a hello in the oldest, for it says which those are."""
+        """Return a packet in a version that its receiver reads: a hello in the oldest, since it says which they are."""
         machine, kind = self._machine, type(content).__name__
         is_hello = isinstance(content, control_messages.Hello)
         version = machine.peer_versions.of(None if is_hello else receiver)
         try:
             packet = machine.terms.versions.packets.encode(content, machine.terms.group, version)
             self._transport.check_size(packet)
-        except NotSpokenError:  # it was added later, so who reads only that version does not miss it
+        except NotSpokenError:  # added in a later version, so a receiver of this one does not miss it
             return None
         except LocalError as error:
             self._unsent.setdefault(kind, set()).add(receiver)
@@ -130,7 +130,7 @@ class Sending:
             return
         leaf = self._machine.leaf
         if leaf is not None and leaf.homes.are_all_talking and self._pause > FIRST_ANNOUNCEMENT:
-            self._pause = LONGEST_BETWEEN_ANNOUNCEMENTS  # its relays have heard it: nobody else needs to
+            self._pause = LONGEST_BETWEEN_ANNOUNCEMENTS  # its relays have heard it, and others need not
             if now < self._announced_at + LONGEST_BETWEEN_ANNOUNCEMENTS:
                 self._announce_at = self._announced_at + LONGEST_BETWEEN_ANNOUNCEMENTS
                 return

@@ -1,4 +1,4 @@
-"""How a member comes to be: from what the caller said to a journal, a transport, a machine and a node."""
+"""Starts a member: turns the caller's options into a journal, a transport, a machine and a node."""
 
 import asyncio
 import logging
@@ -43,20 +43,20 @@ from cobandit.values.tally import LONGEST_NAME, Arm
 PolicyOf = Callable[[Sequence[Arm]], Policy]
 
 LIVE_POLICY = THOMPSON
-"""What live members choose with unless they are told."""
+"""The default policy of live members."""
 
 LEAST_FORGET_AFTER = 2 * LONGEST_BETWEEN_ANNOUNCEMENTS
-"""Seconds: who is here is heard at least twice in this time."""
+"""Seconds. A present member is heard at least twice in this time."""
 
 LEAST_LEASE = 10.0
 """Seconds."""
 
 MOST_SLOTS = 1000
-"""So many members may share a name with a star in it."""
+"""How many members may share a name with a star."""
 
 
 class Options(NamedTuple):
-    """All that `join` and `connect` were told. See `join`."""
+    """The options of `join` and `connect`. See `join`."""
 
     url: str | Transport
     group: str
@@ -89,7 +89,7 @@ async def start(options: Options, home: Background, versions: Versions = PRESENT
     """Start a member: its journal, then its transport, then its task. Runs on the background loop.
 
     Raises:
-        LocalError: Something on this side is wrong. Nothing is left behind.
+        LocalError: Something on this side is wrong. Everything opened was closed again.
     """
     _check_before_files(options)
     opening = home.loop.run_in_executor(home.executor, _open_journal, options, versions.layout)
@@ -107,7 +107,7 @@ async def start(options: Options, home: Background, versions: Versions = PRESENT
 
 
 def _check_before_files(options: Options) -> None:
-    """Refuse what would be refused after the state file was opened: what is refused must leave no file."""
+    """Refuse now what would be refused after opening the state file, because a refusal must leave no file behind."""
     if not isinstance(options.url, Transport) and "*" not in f"{options.url}{options.proof.keys}":
         transport = transport_for(options.url, peers=options.peers, proof=options.proof, relays=options.relays)
         _check_role(options, options.name, transport)
@@ -116,17 +116,17 @@ def _check_before_files(options: Options) -> None:
 
 
 async def start_with_pen(options: Options, home: Background, lent: Lent, leftovers: Leftovers | None) -> Node:
-    """Start a member whose name was lent, and whose disk is the relay that lent it.
+    """Start a member whose name is lent, and whose disk is the relay that lent it.
 
     Args:
-        options: What the process was told, without a name.
+        options: The process's options, without a name.
         home: The loop.
         lent: The pen.
-        leftovers: What the same process has left from its last pen.
+        leftovers: What the same process has left from its previous pen.
 
     Raises:
         LocalError: Something on this side is wrong.
-        PeerError: The relay has lent what cannot be.
+        PeerError: The relay has sent an invalid pen.
     """
     named = options._replace(name=lent.answer.pen, relays=(lent.place,), homes=1)
 
@@ -200,23 +200,23 @@ def _terms(options: Options, restored: Restored, versions: Versions) -> Terms:
 
 
 def _first_secret(options: Options) -> bytes | None:
-    """Return what a relay signs decisions with, from its first start on: what it lent can be told after a lost disk."""
+    """Return the secret a relay signs with from its first start on, so that it knows its pens after losing its disk."""
     source = options.proof.lasting_secret() if options.relay else None
     return None if source is None else blake2b(source, person=b"cobandit pens", digest_size=32).digest()
 
 
 def look_at_state(options: Options) -> None:
-    """Look whether a member could start from its state file, and change nothing.
+    """Check whether a member could start from its state file, without changing anything.
 
     Raises:
-        LocalError: It could not, or something in the file is damaged or missing.
+        LocalError: It could not, or part of the file is damaged or missing.
     """
     from cobandit.live.store.sqlite_journal import check_whole, read_stored  # noqa: PLC0415
 
     assert options.state is not None
     _check_before_files(options)
     journal, path = MemoryJournal(), Path(options.state)
-    if path.is_file() and path.stat().st_size:  # an empty one is as good as none
+    if path.is_file() and path.stat().st_size:  # an empty file counts as none
         check_whole(path)
         journal.name = f"the state {path}"
         journal.take(read_stored(path))
@@ -249,7 +249,7 @@ def _restored(options: Options, journal: Journal, layout: Layout) -> Restored:
 
 
 def _close_unwanted(opened: "asyncio.Future[_Opened]", home: Background) -> None:
-    """Let go of a journal that was opened for a caller that no longer waits for it."""
+    """Close a journal that was opened for a caller that no longer waits for it."""
     if not opened.cancelled() and opened.exception() is None:
         home.executor.submit(opened.result()[1].close)
 
@@ -258,7 +258,7 @@ _Opened = tuple[str, Journal, Proof, str | Transport]
 
 
 def _open_journal(options: Options, layout: Layout) -> _Opened:
-    """Return the name, the journal, the proof and the address, with the first free number for a star."""
+    """Return the name, journal, proof and address. A star stands for the first free number."""
     assert options.name is not None
     if options.state is None:
         limit = MOST_BATCHES_IN_MEMORY if options.log_limit is None else options.log_limit
@@ -284,7 +284,7 @@ def _open_journal(options: Options, layout: Layout) -> _Opened:
 
 
 def _numbered(url: str | Transport, slot: int) -> str | Transport:
-    """Return the address of one of several members that were started alike: the port `7100+*` is 7101 for the first.
+    """Return the address of one of several members that were started alike: `7100+*` is 7101 for the first.
 
     >>> _numbered("udp://127.0.0.1:7100+*", 3)
     'udp://127.0.0.1:7103'
@@ -297,7 +297,7 @@ _STARRED_PORT = re.compile(r"(?P<before>.*:)(?P<port>[0-9]{1,5})\+\*/?")
 
 
 def checked(options: Options) -> Options:
-    """Return the options, or say what is wrong with them."""
+    """Return the options, or raise an error that says what is wrong with them."""
     options = Options(*map(plain, options))
     check_name("the name of a group", options.group, LONGEST_NAME)
     if options.name is None:
@@ -333,7 +333,7 @@ def checked(options: Options) -> Options:
 
 
 def _check_nameless(options: Options) -> None:
-    """Refuse a member without a name that needs one."""
+    """Refuse options that need a name if the member has none."""
     if options.state is not None:
         raise LocalError("a member with a state file needs a name that never changes: the file belongs to that name")
     if options.relay:
@@ -345,7 +345,7 @@ def _check_nameless(options: Options) -> None:
 
 
 def _check_relays(options: Options) -> None:
-    """Refuse relays that a leaf cannot have."""
+    """Refuse relays that a leaf cannot use."""
     if not options.relays:
         return
     if options.relay:
@@ -370,7 +370,7 @@ def _no_plain(arms: Sequence[Arm]) -> Policy:
 
 
 def builder(options: Options) -> PolicyOf:
-    """Return what makes policies for a list of arms, as the options say."""
+    """Return a function that makes policies for a list of arms, according to the options."""
     policy, quantum = options.policy, options.quantum
     if not options.arms:
         return _no_plain
@@ -390,7 +390,7 @@ def builder(options: Options) -> PolicyOf:
 
 
 def _seed(group: str, name: str) -> int:
-    """Return a seed that is this member's own, the same after every restart."""
+    """Return a seed that depends only on this member's name and group."""
     return int.from_bytes(blake2b(f"{group}\0{name}".encode(), digest_size=7).digest())
 
 

@@ -1,8 +1,8 @@
-"""Verdicts on one member's bandits: computed when somebody asks and something has changed, beside decisions and steps.
+"""Verdicts on one member's bandits: computed on request if something has changed, in the background.
 
-Of a bandit with a name there is one on the segment of which most is known. A relay, which has no policies for what its
-leaves decide, judges by tallies. This file owns when to compute, and of what. What a verdict is, is in
-`cobandit.live.status.verdict`.
+A named bandit has one verdict, on the segment about which most is known. A relay has no policies for what its leaves
+decide, so it judges by tallies. This file owns when to compute, and for what. `cobandit.live.status.verdict` defines
+verdicts.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ MOST_JUDGED = 24
 
 
 class Question(NamedTuple):
-    """What is to be judged: how the arms of one place stand."""
+    """What to judge: the standing of the arms of one place."""
 
     at: At
     standing: Standing
@@ -30,12 +30,12 @@ class Question(NamedTuple):
 
 
 class Verdicts:
-    """What can be said of the bandits of one member.
+    """The verdicts on the bandits of one member.
 
     Args:
         machine: The member.
-        matcher: Where it is computed; on the loop if there is none.
-        found: Called when a verdict is there.
+        matcher: Computes verdicts. Without one, the loop does.
+        found: Called when there is a new verdict.
     """
 
     def __init__(self, machine: Machine, matcher: Executor | None, found: Callable[[], None]) -> None:
@@ -45,11 +45,11 @@ class Verdicts:
 
     @property
     def last(self) -> Judgement:
-        """What was last said of the plain bandit."""
+        """The last judgement on the plain bandit."""
         return self._judged[PLAIN][1] if PLAIN in self._judged else NOTHING
 
     def on_bandits(self) -> dict[str, tuple[str, Verdict]]:
-        """Return what was last said of bandits with names: of which segment, and what."""
+        """Return the last verdicts on named bandits, each with its segment."""
         said = ((at, judgement.verdict) for at, (_, judgement) in self._judged.items() if at != PLAIN)
         return {bandit: (segment, verdict) for (bandit, segment), verdict in said if verdict is not None}
 
@@ -59,7 +59,7 @@ class Verdicts:
         return self._task is not None and not self._task.done()
 
     def look(self) -> None:
-        """Let verdicts be computed where what is known has changed, unless some just are."""
+        """Compute verdicts where knowledge has changed, unless that is under way."""
         if self.is_thinking:
             return
         asked = [*self._plain(), *self._named()]
@@ -74,8 +74,8 @@ class Verdicts:
             self._task = asyncio.create_task(self._run(changed, self._matcher), name=name)
 
     async def fresh(self) -> None:
-        """Return when the last verdicts are on what was known when this was called, or later."""
-        for _ in range(2):  # the first may have been begun before
+        """Return when the last verdicts cover at least what was known when this was called."""
+        for _ in range(2):  # the first may have started earlier
             self.look()
             if self._task is not None:
                 await asyncio.shield(self._task)
@@ -87,7 +87,7 @@ class Verdicts:
             yield Question(PLAIN, standing_of(policy, arms))
 
     def _named(self) -> Iterator[Question]:
-        """Return what is known of the largest segment of each bandit, or of those of which most is known."""
+        """Yield the standing in each bandit's largest segment, for at most the `MOST_JUDGED` best known bandits."""
         machine, agent = self._machine, self._machine.agent
         if not agent.bandits:
             return
@@ -126,5 +126,5 @@ def _all_judged(asked: list[Question], rest: Callable[[], object]) -> list[Judge
 def _judged(asked: Question, rest: Callable[[], object]) -> Judgement:
     try:
         return judged(asked.standing, rest, asked.rewards)
-    except (ArithmeticError, ValueError):  # posteriors of a user's own policy that cannot be; odds tell of it
+    except (ArithmeticError, ValueError):  # impossible posteriors of a user's own policy, which the odds report
         return NOTHING

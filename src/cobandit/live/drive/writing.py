@@ -1,7 +1,7 @@
-"""The journal of one member, as its loop uses it: batches, snapshots, rewards that were left, and a disk that fails.
+"""The journal of one member, as its loop uses it: batches, snapshots, mail, and a disk that fails.
 
-This file owns what is not written yet, when a disk that failed is tried again, and when to look into the mailbox. It
-does not know what a batch is about, and sends nothing: what cannot be written must not be said.
+This file owns what is not written yet, when to retry a failed disk, and when to check the mailbox. It does not know
+what a batch is about, and sends nothing: what cannot be written must not be sent.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ Value = TypeVar("Value")
 BATCHES_UNTIL_SNAPSHOT = 4096
 
 JOURNAL_RETRY = 1.0
-"""Seconds until a disk that failed is tried again."""
+"""Seconds until a failed disk is retried."""
 
 MAIL_EVERY = 2.0
-"""Seconds between two looks into the mailbox."""
+"""Seconds between two checks of the mailbox."""
 
 
 class Writing:
-    """Writes for one member. Only the disk is waited for on another thread."""
+    """Writes for one member. Only blocking disk work runs on another thread."""
 
     def __init__(self, machine: Machine, journal: Journal, executor: Executor | None) -> None:
         self._machine, self._journal, self._executor = machine, journal, executor
@@ -40,9 +40,9 @@ class Writing:
         self._mail_at = 0.0
         self.synced_batches = 0
         self.retry_at: float | None = None
-        """When to try a disk again that has failed; `None` if it has not."""
+        """When to retry a failed disk; `None` if it has not failed."""
         self.trouble: str | None = None
-        """Why the journal cannot be written; `None` if it can. Set here, read on any thread."""
+        """Why the journal cannot be written; `None` if it can. Written here, read on any thread."""
 
     @property
     def is_durable(self) -> bool:
@@ -51,18 +51,18 @@ class Writing:
 
     @property
     def due_at(self) -> float | None:
-        """When to look into the mailbox; `None` if there is none."""
+        """When to check the mailbox; `None` if there is none."""
         return self._mail_at if self._journal.is_durable else None
 
     async def save(self, *, is_clean: bool) -> None:
-        """Write the machine's whole state in the place of everything before."""
+        """Write the machine's whole state, which replaces everything before."""
         await self._blocking(self._journal.replace, self._machine.state(is_clean=is_clean))
 
     async def write(self, step: Step) -> None:
         """Write what a step produced, and what could not be written before.
 
         Raises:
-            JournalError: The disk does not take it. It is kept for the next time.
+            JournalError: The disk does not accept it. It is kept for the next attempt.
         """
         if not step.is_empty:
             self._unsaved.append(step.batch)
@@ -86,7 +86,7 @@ class Writing:
             self._journal.write((step.batch,), step.mail_done)
 
     def failed(self, error: JournalError) -> None:
-        """Note that the disk did not take something."""
+        """Note a failure of the disk."""
         self.retry_at = self._machine.clock.now() + JOURNAL_RETRY
         self._say(f"{error}. Until then it decides, shares nothing, and tries again")
         waiting = sum(len(batch.decided) + len(batch.settled) for batch in self._unsaved)
@@ -94,7 +94,7 @@ class Writing:
             self._machine.decider.refusal = f"{waiting} decisions and rewards wait for the disk: {error}"
 
     async def look_into_mailbox(self) -> None:
-        """Fetch the rewards that other processes left, if it is time to."""
+        """Fetch the rewards that other processes left, if it is time."""
         now = self._machine.clock.now()
         if self._journal.is_durable and now >= self._mail_at and not self._mail_done:
             self._mail_at = now + MAIL_EVERY
@@ -105,16 +105,16 @@ class Writing:
                 self._machine.alerts.trouble(LogEvent.MAILBOX_UNREADABLE, str(error))
 
     def take_mail(self) -> list[Mail]:
-        """Return what was fetched, once."""
+        """Return the fetched mail, and remove it."""
         mail, self._mail = self._mail, []
         return mail
 
     def history(self) -> Iterator[Batch]:
-        """Return the batches that the journal still has: the log of decisions."""
+        """Return the batches still in the journal: the log of decisions."""
         return self._journal.history()
 
     async def close(self) -> None:
-        """Let go of the journal."""
+        """Close the journal."""
         await self._blocking(self._journal.close)
 
     def _say(self, what: str | None) -> None:

@@ -1,1 +1,1 @@
-"""Packets, rewards and time in; a batch and packets out. No I/O, no loop, one thread."""
+"""Takes packets, rewards and time; returns a batch to write and packets to send. No I/O, no loop, one thread."""

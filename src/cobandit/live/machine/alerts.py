@@ -1,6 +1,6 @@
-"""What a member tells the people who run it: each thing once, with the member's name, as structured log records.
+"""What a member tells its operators: each thing once, with the member's name, as structured log records.
 
-Troubles are what does not work now. They stand in the statistics until they are over.
+Troubles are things that do not work at present. They stay in the statistics until they are over.
 """
 
 import logging
@@ -8,19 +8,19 @@ import logging
 from cobandit.live.log_events import OVER, TROUBLES, LogEvent, log_event
 
 MOST_REMEMBERED = 1000
-"""So many different things of one kind are said once. Others may make up as many as they like; the log must not follow
-them, nor may they take the place of things of another kind."""
+"""How many different things of one event are said once. Others can make up any number of things, which must not fill
+the log, nor displace things of another event."""
 
 LONGEST_TEXT = 1000
-"""Characters of what is said, and as many of what is said besides (`more`)."""
+"""Characters of the text, and as many again of the rest (`more`)."""
 
 
 _ONE_LINE = {ord(character): " " for character in "\n\r\v\f\x1b\x85\u2028\u2029"}
-"""Names of others stand in what is said, and may contain anything."""
+"""Texts contain names that others chose, which may contain anything."""
 
 
 class Alerts:
-    """What one member has to say."""
+    """The alerts of one member."""
 
     def __init__(self, member: str, group: str) -> None:
         self._about: dict[str, object] = {"member": member, "group": group}
@@ -28,23 +28,23 @@ class Alerts:
         self.group = group
         """The member's group."""
         self._said: dict[LogEvent, set[str]] = {}
-        """What was said once, by event."""
+        """What was already said once, by event."""
         self._troubles: dict[LogEvent, str] = {}
 
     @property
     def troubles(self) -> tuple[str, ...]:
-        """What does not work now."""
+        """What does not work at present."""
         return tuple(self._troubles.values())
 
     def say(self, level: int, event: LogEvent | str, text: str, peer: str | None = None) -> None:
-        """Say something on one line, which is cut if it is too long."""
+        """Log one line, which is cut if it is too long."""
         about = self._about if peer is None else {**self._about, "peer": peer}
         log_event(level, event, f"{self._member}: {text[: 2 * LONGEST_TEXT].translate(_ONE_LINE)}", about)
 
     def say_once(self, level: int, event: LogEvent, text: str, peer: str | None = None, *, more: str = "") -> None:
-        """Say something, unless it was said before, whatever `more` was then.
+        """Log something unless it was logged before, with any value of `more`.
 
-        Others cannot choose of which event it is.
+        Others cannot choose the event.
         """
         key, said = text[:LONGEST_TEXT], self._said.setdefault(event, set())
         if key in said or len(said) >= MOST_REMEMBERED:
@@ -59,7 +59,7 @@ class Alerts:
             )
 
     def trouble(self, event: LogEvent, what: str | None, level: int = logging.ERROR) -> None:
-        """Say that something does not work, or (`None`) works again; nothing if that is no news."""
+        """Log that something does not work, or (`None`) works again. Do nothing if that is no news."""
         if what is None:
             if self._troubles.pop(event, None) is not None:
                 self.say(logging.INFO, event.value + OVER, f"works again: {TROUBLES[event]}")
@@ -68,5 +68,5 @@ class Alerts:
             self.say(level, event, what)
 
     def crash(self, what: str, error: Exception) -> None:
-        """Tell a bug of ours, with its traceback."""
+        """Log a bug of ours, with its traceback."""
         log_event(logging.ERROR, LogEvent.STEP_FAILED, f"{self._member}: {what}", self._about, error=error)

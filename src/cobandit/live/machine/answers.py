@@ -1,6 +1,6 @@
-"""One round of "how are you": who has answered, and who is waited for. It sends nothing itself, and has no clock.
+"""One round of status questions: which members have answered, and which are awaited. Sends nothing and has no clock.
 
-When to ask again, and when it is over, is for `cobandit.live.drive.rounds`.
+`cobandit.live.drive.rounds` decides when to ask again, and when a round is over.
 """
 
 from collections.abc import Callable, Collection
@@ -13,43 +13,43 @@ from cobandit.live.status.statistics import Statistics, decode_statistics
 from cobandit.values.errors import PeerError
 
 MOST_ANSWERS = 10_000
-"""Members that are listened to in one round, and that are waited for."""
+"""How many members one round listens to, and waits for."""
 
 MAX_ROUND_BYTES = 256 * 2**20
-"""Of all answers of one round: those of five hundred members with a thousand arms and as many peers fit."""
+"""Bytes of all answers in one round. Those of 500 members with a thousand arms and as many peers fit."""
 
 
 class Answers:
-    """What members say of themselves, in one round after another."""
+    """What members say about themselves, in one round after another."""
 
     def __init__(self, group: str) -> None:
         self._group = group
         self._told: dict[str, Statistics] = {}
         self._parts = Parts(MAX_STATUS)
         self._wanted: set[str] = set()
-        """Who has not answered and is waited for."""
+        """The members that are awaited and have not answered."""
         self._believes = True
-        """Whether those are waited for, too, whom others take to be present."""
+        """Whether to wait also for members that others take to be present."""
         self._asked: frozenset[str] | None = None
-        """Whom a member asks. A guest knows nobody."""
+        """The members that were asked. `None` for a guest, which knows nobody."""
         self._bytes = 0
-        """What was said in this round."""
+        """The size of all answers in this round."""
         self._is_listening = False
         self.has_ended = False
-        """Whether there is no round any more."""
+        """Whether rounds are over for good."""
         self.on_news: Callable[[], None] = lambda: None
-        """Called when somebody has answered who had not before, and at the end."""
+        """Called when a member answers for the first time in a round, and at the end."""
 
     def end(self) -> None:
-        """End the round that is under way, with what was told so far, and every further one at once."""
+        """End the current round with the answers so far, and every further round at once."""
         self.has_ended = True
         self.on_news()
 
     def take(self, message: StatusTold) -> None:
-        """Take an answer, or a part of one. One that nobody waits for is dropped unread.
+        """Take an answer, or a part of one. An answer that is not awaited is dropped unread.
 
         Raises:
-            PeerError: It cannot be read, or is another member's or another group's.
+            PeerError: It cannot be read, or belongs to another member or group.
         """
         statistics = self._read(message)
         if statistics is None:
@@ -59,21 +59,21 @@ class Answers:
         self._take_answer(statistics)
 
     def take_passed_on(self, message: StatusPassedOn) -> None:
-        """Take how another member is, from a relay that was asked. What a member says of itself counts more.
+        """Take another member's status from a relay that was asked. A member's own answer takes precedence.
 
         Raises:
-            PeerError: It cannot be read, or is of another group.
+            PeerError: It cannot be read, or belongs to another group.
         """
         statistics = self._read(message)
         if statistics is not None and statistics.name not in self._told:
             self._take_answer(statistics)
 
     def _read(self, message: StatusTold | StatusPassedOn) -> Statistics | None:
-        """Return what is in an answer; `None` if nobody waits for it."""
+        """Return the content of an answer; `None` if it is not awaited."""
         if not self._is_listening or (len(self._told) >= MOST_ANSWERS and message.sender not in self._told):
             return None
         if self._asked is not None and message.sender not in self._asked:
-            return None  # nobody has asked it
+            return None  # it was not asked
         self._bytes += len(message.statistics)
         if self._bytes > MAX_ROUND_BYTES:
             return None
@@ -97,13 +97,13 @@ class Answers:
         """Begin a round: listen from now on.
 
         Args:
-            expected: Who must have answered before all have.
-            own: How the asker itself is, if it is a member.
+            expected: The members whose answers complete the round.
+            own: The asker's own status, if it is a member.
         """
         self._asked = None if own is None else frozenset(expected_of(own))
         self._bytes = 0
         self._parts.clear()
-        # A leaf knows its relays only, and takes their word for who else is here.
+        # A leaf knows only its relays, and believes them about who else is present.
         self._believes = own is None or own.role is Role.LEAF
         self._told, self._wanted = {}, {*expected, *(self._asked or ())}
         if own is not None:
@@ -111,21 +111,21 @@ class Answers:
         self._is_listening = True
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._is_listening = False
 
     @property
     def has_all(self) -> bool:
-        """Whether somebody has answered, and nobody else is waited for."""
+        """Whether at least one member has answered, and none is still awaited."""
         return bool(self._told) and not self._wanted
 
     @property
     def answered(self) -> Collection[str]:
-        """Who has answered."""
+        """The members that have answered."""
         return self._told.keys()
 
     def fleet(self) -> Fleet:
-        """Return what was told."""
+        """Return the fleet as the answers describe it."""
         return fleet_of(self._group, self._told.values(), None if self._believes else self._asked)
 
     def _take(self, statistics: Statistics) -> None:

@@ -1,10 +1,10 @@
-"""The bandits with names that a member has declared, and what its deciders are told of each segment of them.
+"""The named bandits that a member has declared, and what is published to its deciders about each of their segments.
 
-A segment appears when it is first asked for here. For each there is what is published (`Knowledge`), the odds (`Odds`)
-and a desk of the decider. Those that were only heard of have these too, so that the first decision knows what others
-do, as long as there is room; others can make up as many as they like. Of a window that has passed they go. This file
-owns which segments there are, how many may be, and which must be published again. It does not know how bandits are told
-to others: the agent's sessions do that.
+A segment appears when it is first requested here. Each segment has its published state (`Knowledge`), its odds (`Odds`)
+and a desk of the decider. As long as there is room, segments that only other members use get these too, so that the
+first decision here already knows what others did. Others can make up any number of segments, hence the limit. Segments
+whose window has passed are dropped. This file owns the set of segments, their limits, and which must be published
+again. The agent's sessions spread bandits to other members; this file does not.
 """
 
 from collections import deque
@@ -34,19 +34,19 @@ from cobandit.values.errors import LocalError, StateError, UnknownError
 from cobandit.values.tally import LONGEST_NAME, Arm, ArmTally
 
 MAX_SEGMENTS = 1000
-"""Segments of one bandit that may be asked for at one member, if it does not say otherwise."""
+"""How many segments of one bandit may be requested at one member, unless it sets another limit."""
 
 ROOM_AHEAD = 2**16
-"""Room for segments that were only heard of, at one member: each takes as much as it has arms, and `ROOM_EACH`. All of
-it is some 30 MB."""
+"""Room at one member for segments that were not requested here. Each takes as much as it has arms, plus `ROOM_EACH`.
+All of it is some 30 MB."""
 
 ROOM_EACH = 16
 
 MAX_CELLS = MAX_CELLS_HELD - MAX_CELLS_HANDED_ON
-"""Combinations of segment, arm and period that a member without a name of its own can hand on."""
+"""How many combinations of segment, arm and period a member without a name of its own can hand on."""
 
 MAX_CELLS_AHEAD = MAX_CELLS // 2
-"""With so many of them it makes no further segment ready that was only heard of: the rest is for those asked for."""
+"""Above this, no further segment is prepared before it is requested: the rest is kept for requested ones."""
 
 
 class Declared(NamedTuple):
@@ -59,16 +59,16 @@ class Declared(NamedTuple):
 
 
 class _Offer:
-    """What may be chosen of one bandit: `knowledge.Offer`."""
+    """What may be chosen from one bandit: implements `knowledge.Offer`."""
 
     def __init__(self, controls: Controls) -> None:
         self._controls = controls
         self._declared: Declared
         self._others: frozenset[Arm]
-        """Arms of other members, which this one does not serve to anybody."""
+        """Arms of other members, which this one does not serve."""
 
     def take(self, declared: Declared, others: frozenset[Arm]) -> None:
-        """Take what is declared, again if it has more arms: every segment has this offer."""
+        """Take a declaration, which may repeat an earlier one with more arms. Every segment has this offer."""
         self._declared, self._others = declared, others
 
     @property
@@ -78,17 +78,17 @@ class _Offer:
 
     @property
     def withheld(self) -> frozenset[Arm]:
-        """The arms that nobody may choose here: frozen by operators, or of other members."""
+        """The arms that cannot be chosen here: frozen by operators, or served only by other members."""
         return self._controls.frozen_in(self._declared.bandit.name) | self._others
 
     @property
     def control_arm(self) -> Arm | None:
-        """If a kill switch is on, to an arm that is offered: that arm."""
+        """The kill switch's arm, if it is on and the arm is offered."""
         return self._controls.control_arm_of(self._declared.bandit.name, self.offered)
 
     @property
     def available(self) -> tuple[Arm, ...]:
-        """The arms to choose from. If all are frozen nobody can obey, so none is."""
+        """The arms to choose from. If all are frozen, the freeze cannot be obeyed, so none counts as frozen."""
         if self.control_arm is not None:
             return (self.control_arm,)
         frozen = self.withheld
@@ -96,7 +96,7 @@ class _Offer:
 
 
 class _Place:
-    """One segment: what is known of it, and its odds."""
+    """One segment: what is known about it, and its odds."""
 
     __slots__ = ("knowledge", "odds")
 
@@ -107,7 +107,7 @@ class _Place:
 
 
 class Bandits:
-    """The bandits with names of one member. Of it, `desk` alone may be called from any thread."""
+    """The named bandits of one member. Only `desk` may be called from any thread."""
 
     def __init__(self, name: str, agent: Agent, controls: Controls, clock: Clock, effects: Effects) -> None:
         self._name, self._agent, self._controls = name, agent, controls
@@ -116,16 +116,16 @@ class Bandits:
         self._offers: dict[str, _Offer] = {}
         self._places: dict[At, _Place] = {}
         self._asked_for: dict[str, set[str]] = {}
-        """The segments of each bandit that were asked for here before anything was heard of them."""
+        """The segments of each bandit that were requested here before anything was known about them."""
         self._fresh: deque[At] = deque()
-        """Those that were asked for since the last step."""
+        """The segments that were requested since the last step."""
         self._ahead: dict[At, int] = {}
-        """Those that were only heard of, and how much room each takes."""
+        """The segments that were not requested here, and how much room each takes."""
         self._room = ROOM_AHEAD
         self._changed: dict[At, None] = {}
-        """What must be published, in the order of change."""
+        """The segments to publish, in the order in which they changed."""
         self._asked: dict[At, None] = {}
-        """Of which the odds must be looked at."""
+        """The segments whose odds must be checked."""
         self.decider: Decider
 
     # Declaring.
@@ -133,14 +133,14 @@ class Bandits:
     def check(
         self, declared: Declared, giving_way: Callable[[Collection[str]], Collection[str]]
     ) -> tuple[Bandit, ...] | None:
-        """Return all bandits to serve, if another session must begin for this one; `None` if it is served already.
+        """Return all bandits to serve if this one needs a new session; `None` if it is served already.
 
-        Args:
+        giving_way: Returns which of the given bandits yield to another definition.
             declared: The bandit.
             giving_way: Returns which of some give way to another definition.
 
         Raises:
-            LocalError: It is declared here already, and differently.
+            LocalError: It is already declared here, and differently.
         """
         bandit = declared.bandit
         served = {one.name: one for one in self._agent.bandits}
@@ -158,7 +158,7 @@ class Bandits:
         return tuple((served | {bandit.name: bandit._replace(arms=arms)}).values())
 
     def declare(self, declared: Declared, open_decisions: OpenDecisions) -> None:
-        """Take a bandit that the agent serves: what is known of its segments is published."""
+        """Take a bandit that the agent serves, and publish what is known about its segments."""
         name = declared.bandit.name
         served = next(one for one in self._agent.bandits if one.name == name)
         said = {*declared.bandit.arms, *(self.declared[name].bandit.arms if name in self.declared else ())}
@@ -184,10 +184,10 @@ class Bandits:
                 self.decider.desks[at].attach(number, arm)
 
     def desk(self, bandit: str, segment: str) -> Desk:
-        """Return where a segment is decided, which appears when it is first asked for. From any thread.
+        """Return the desk of a segment, which is created when it is first requested. May be called from any thread.
 
         Raises:
-            LocalError: It cannot be a segment, or there are as many as may be.
+            LocalError: It is not a valid segment, or the bandit has the maximum number of segments.
         """
         at = (bandit, segment)
         desk = self.decider.desks.get(at)
@@ -212,20 +212,20 @@ class Bandits:
     # What happens.
 
     def absorbed(self, placed: Mapping[At, tuple[ArmTally, ...]]) -> None:
-        """Note that the agent has taken rewards of decisions, by place. What counts beside a bandit teaches nobody."""
+        """Note, by place, that the agent has taken rewards. Hold-outs and guardrail metrics do not affect decisions."""
         for at, tallies in placed.items():
             if at[0] in self.declared and not beside(*at):
                 self._place(at).knowledge.take(tallies)
                 self._changed[at] = None
 
     def learned(self, changes: Iterable[Change]) -> None:
-        """Take that more is known, or less."""
+        """Note that knowledge has changed."""
         for change in changes:
             if change.bandit in self.declared and not beside(*change[:2]):
                 self._note(change[:2])
 
     def drop_empty(self) -> None:
-        """Keep nothing for segments of which nothing is known any more: their window has passed."""
+        """Drop segments about which nothing is known any more, because their window has passed."""
         windowed = {name for name, declared in self.declared.items() if declared.bandit.period}
         empty = [at for at in tuple(self.decider.desks) if at[0] in windowed and not self._agent.learners.has_any(at)]
         for at in self.decider.drop_desks(empty):
@@ -246,7 +246,7 @@ class Bandits:
         self.publish()
 
     def publish(self) -> None:
-        """Let the deciders know what has changed."""
+        """Publish to the deciders what has changed."""
         while self._fresh:
             at = self._fresh.popleft()
             if self._agent.learners.has_any(at):
@@ -260,7 +260,7 @@ class Bandits:
         self._changed.clear()
 
     def question(self) -> Question | None:
-        """Return the next question about odds; `None` if there is none."""
+        """Return the next question about odds, or `None`."""
         while self._asked:
             at = next(iter(self._asked))
             del self._asked[at]
@@ -270,7 +270,7 @@ class Bandits:
         return None
 
     def answer(self, question: Question, odds: list[float]) -> None:
-        """Let decisions be drawn by these odds from now on, if it still is a segment."""
+        """Draw decisions by these odds from now on, if the segment still exists."""
         if question.at not in self.decider.desks:
             return
         place = self._place(question.at)
@@ -286,7 +286,7 @@ class Bandits:
         self._set(killing(bandit), arm)
 
     def set_frozen(self, bandit: str, arm: Arm, *, is_frozen: bool) -> None:
-        """Freeze an arm of one bandit, or give it back, here and everywhere."""
+        """Freeze or unfreeze an arm of one bandit, here and everywhere."""
         self._check_offered(bandit, arm)
         offer = self._offers[bandit]
         if is_frozen and not set(offer.offered) - offer.withheld - {arm}:
@@ -294,13 +294,13 @@ class Bandits:
         self._set(freezing_in(bandit, arm), FROZEN if is_frozen else None)
 
     def freezer(self, bandit: str) -> Freezer:
-        """Return what a guardrail of a bandit needs."""
+        """Return what a bandit's guardrail needs in order to act."""
         return Freezer(
             lambda: self.declared[bandit].bandit.arms, lambda arm: self.set_frozen(bandit, arm, is_frozen=True)
         )
 
     def withheld(self, bandit: str) -> frozenset[Arm]:
-        """Return the arms of a bandit that nobody may choose here: frozen, or of other members."""
+        """Return the arms of a bandit that cannot be chosen here: frozen, or served only by other members."""
         return self._offers[bandit].withheld
 
     def frozen(self, bandit: str) -> frozenset[Arm]:
@@ -308,7 +308,7 @@ class Bandits:
         return self._controls.frozen_in(bandit)
 
     def control_arm_of(self, bandit: str) -> Arm | None:
-        """Return the arm of a bandit's kill switch, or of the fleet's, if one is on and the bandit has the arm."""
+        """Return the arm of a bandit's kill switch, or else of the fleet's, if it is on and the bandit has the arm."""
         offer = self._offers.get(bandit)
         return self._controls.control_arm_of(bandit, self._served(bandit).arms if offer is None else offer.offered)
 
@@ -329,7 +329,7 @@ class Bandits:
             raise UnknownError(f"arm {arm!r} is not one of {', '.join(arms)}")
 
     def _note(self, at: At) -> None:
-        """Let a segment be published of which more is known, or less, if it was asked for or there is room."""
+        """Schedule a changed segment for publication, if it was requested or there is room."""
         if at not in self.decider.desks and at not in self._changed:
             needed = ROOM_EACH + len(self._served(at[0]).arms)
             if needed > self._room or not self._has_room(at[0], MAX_CELLS_AHEAD):
@@ -351,7 +351,7 @@ class Bandits:
         return found
 
     def _check_room(self, bandit: str) -> None:
-        """Refuse a segment of a member without a name of its own that would have more to hand on than fits."""
+        """Refuse a segment if a member without a name of its own would then have more to hand on than fits."""
         if not self._has_room(bandit, MAX_CELLS):
             raise StateError(
                 f"a member without a name of its own has at most {MAX_CELLS:,} combinations of segment, arm and "
@@ -359,7 +359,7 @@ class Bandits:
             )
 
     def _has_room(self, bandit: str, most: int) -> bool:
-        """Return whether a member without a name of its own could hand on one more segment. Each may be decided in."""
+        """Return whether a member without a name of its own could hand on one more segment, however it is used."""
         if lender_of(self._name) is None:
             return True
         there = {*tuple(self.decider.desks), *tuple(self._ahead)}
@@ -367,7 +367,7 @@ class Bandits:
         return sum(len(one.arms) * (one.periods + 1 if one.period else 1) for one in served) <= most
 
     def _make_blank(self, declared: Declared) -> None:
-        """Say what is known of a segment of which nothing is: all arms are alike."""
+        """Set what is published for a segment about which nothing is known: all arms are alike."""
         offer, arms = self._offers[declared.bandit.name], self._served(declared.bandit.name).arms
         candidates, nothing = offer.available, (0,) * len(arms)
         odds = None

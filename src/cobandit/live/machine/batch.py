@@ -1,6 +1,6 @@
-"""What a machine hands out to be kept, and gets back at a start: batches, its whole state; and the mail of others.
+"""What a machine hands out to be stored, and gets back at a start: batches, its whole state, and mail from others.
 
-How they are kept is in `cobandit.live.store`.
+`cobandit.live.store` stores them.
 """
 
 from typing import NamedTuple
@@ -78,7 +78,7 @@ def decode_batch(stored: bytes) -> Batch:
     """Return the batch in these bytes.
 
     Raises:
-        LocalError: They are damaged, or of a version that is not read here.
+        LocalError: They are damaged, or their version cannot be read here.
     """
     batch: Batch = BATCHES.decode(stored)
     return batch
@@ -93,7 +93,7 @@ def decode_state(stored: bytes) -> NodeState:
     """Return the state in these bytes.
 
     Raises:
-        LocalError: They are damaged, or of a version that is not read here.
+        LocalError: They are damaged, or their version cannot be read here.
     """
     state: NodeState = STATES.decode(stored)
     return state

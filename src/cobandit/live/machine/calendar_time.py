@@ -1,9 +1,9 @@
-"""By which time a member counts the periods of its windows: the time of day, as far as it is believed.
+"""The time by which a member counts the periods of its windows: the time of day, as far as it can be trusted.
 
-A clock that is set for a moment must not end all windows. Waits have a time that does not change when a clock is set
-(`Clock.now`). While the two disagree, periods go on as before. A time of day is believed after a minute. It is believed
-sooner if it has stood as long as the one before it: a clock may be wrong when a member starts. This file does not know
-what a calendar does with a time.
+A clock that is briefly set wrong must not end all windows. The time for waits (`Clock.now`) does not change when a
+clock is set. While the two disagree, periods continue as before. A new time of day is trusted after a minute, or sooner
+if it has lasted as long as the previous one, because a clock may be wrong when a member starts. This file does not know
+what a calendar does with the time.
 """
 
 import logging
@@ -13,36 +13,36 @@ from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.alerts import Alerts
 
 BELIEVED_AFTER = 60.0
-"""Seconds after which a time is believed that has jumped."""
+"""Seconds after which a time of day that has jumped is trusted."""
 
 TOLERATED = 0.1
-"""The time of day may jump by this fraction of the shortest period, and is believed at once."""
+"""A jump by up to this fraction of the shortest period is trusted at once."""
 
 
 class CalendarTime:
     """The time of one member's calendar.
 
     Args:
-        clock: What time it is.
-        alerts: Where doubts are said.
-        reached: What the calendar says that a start has found. A clock that is behind it is doubted.
+        clock: The clock.
+        alerts: Where doubts are reported.
+        reached: The time that the restored calendar had reached. A clock that is behind it is doubted.
     """
 
     def __init__(self, clock: Clock, alerts: Alerts, reached: float) -> None:
         self._clock, self._alerts, self._reached = clock, alerts, reached
         now, told = clock.now(), clock.time_of_day()
         self._ahead = max(told, reached) - now
-        """By how much the time of day is ahead of that for waits, as is believed."""
+        """How far the trusted time of day is ahead of the time for waits."""
         self._believed_since = now if told >= reached else now - BELIEVED_AFTER
         self._doubted = (self._ahead, now)
-        """By how much it would be ahead, and since when that has been said."""
+        """How far the doubted time would be ahead, and since when the clock has shown it."""
 
     def at(self, now: float, shortest: float) -> float:
-        """Return the time, which goes back only if the clock was set back and that is believed.
+        """Return the time. It goes back only if the clock was set back and the new time is trusted.
 
         Args:
             now: The time for waits.
-            shortest: How long the shortest period lasts; infinity if there is none.
+            shortest: The length of the shortest period; infinity if there is none.
         """
         told, tolerated = self._clock.time_of_day(), TOLERATED * shortest
         ahead, (doubted, since) = told - now, self._doubted

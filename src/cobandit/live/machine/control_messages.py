@@ -1,8 +1,8 @@
-"""What members say to each other besides the protocol: who they are, rewards for another's decisions, controls, status.
+"""The messages between members besides the protocol's: introductions, rewards, controls, status and pens.
 
-A packet on the network is a protocol message or a control message, in the one envelope of `cobandit.codec`: all are
-kinds in one table. Control messages may be lost like everything else: who expects something from one repeats it
-(`outbox.py`). Every field has a limit: what is longer is no control message, and is refused when it is read.
+A packet on the network is a protocol message or a control message. Both use the envelope of `cobandit.codec`, and share
+one table of kinds. Control messages may be lost like any other, so a sender that needs a result repeats them
+(`outbox.py`). Every field has a limit: a message with a longer field is refused when it is read.
 """
 
 from typing import Annotated
@@ -25,22 +25,22 @@ from cobandit.live.machine.controls import MOST_TOLD, Setting
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, ArmTally
 
 MOST_REWARDS = 256
-"""So many rewards fit one control message."""
+"""How many rewards fit one control message."""
 
 MAX_DIGEST = 64
-"""Bytes of a digest of settings. A later release may have longer ones than today's."""
+"""Bytes of a digest of settings. A later release may use longer digests."""
 
 MAX_VERSIONS = 64
-"""Versions of the wire that a member may say it reads."""
+"""How many versions of the wire format a member may list as readable."""
 
 MAX_STATUS = 2 * 2**20
-"""Bytes of what a member says of itself: more than a thousand arms and a thousand peers need."""
+"""Bytes of a member's status: more than a thousand arms and a thousand peers need."""
 
 MAX_BLOCKS = 2 * MAX_NUMBERS // BLOCK
-"""Blocks of settled decisions that come with a pen: twice as many as one has that is handed on."""
+"""Blocks of settled decisions that accompany a pen: twice as many as a pen has when it is handed on."""
 
 MAX_NONCE, MAX_WHY, MAX_RELAYS = 64, 1000, 1000
-"""Bytes that somebody has made up; characters of a reason; relays that one relay says that it knows."""
+"""Bytes of a nonce; characters of a reason; relays that one relay says it knows."""
 
 Nonce = Annotated[bytes, Meta(max_length=MAX_NONCE)]
 Name = Annotated[str, Meta(max_length=LONGEST_NAME)]
@@ -49,183 +49,188 @@ Token = Annotated[str, Meta(max_length=LONGEST_TOKEN)]
 
 
 class ControlMessage(msgspec.Struct, frozen=True, array_like=True):
-    """Something that one member says to another, or to all."""
+    """A message from one member to another, or to all."""
 
     sender: Name
 
 
 class Hello(ControlMessage, frozen=True):
-    """I am here, with these arms. Members that did not know me answer."""
+    """Announces the sender and its arms. Members that did not know it answer."""
 
     arms: Annotated[tuple[Name, ...], Meta(max_length=MOST_ARMS)]
     units_per_reward: int
     session: int
     notice: int
     controls: Digest
-    """The digest of the settings that the sender has heard of."""
+    """The digest of the settings that the sender knows."""
     wants_answer: bool = False
-    """Whether the sender does not know the receiver, who then answers although it knows the sender."""
+    """Whether the sender does not know the receiver, which then answers even if it knows the sender."""
     answers: tuple[int, int] | None = None
-    """The session and notice of the hello that it answers, if it is such an answer. It is answered only if it asks."""
+    """The session and notice of the hello that this one answers, if any. An answer is answered only on request."""
     incarnation: int = 0
     is_new: bool = False
-    """Whether the sender has just started, and waits itself for the settings of the others."""
+    """Whether the sender has just started, and is itself waiting for the settings of the others."""
     reads: Annotated[tuple[int, ...], Meta(max_length=MAX_VERSIONS)] = (WIRE_VERSION,)
-    """The versions of the wire that the sender reads. A hello itself is always in the oldest that its sender writes."""
+    """The wire versions that the sender reads. A hello itself is always in the oldest version that its sender
+    writes."""
     is_relay: bool = False
-    """Whether the sender passes on what others observed."""
+    """Whether the sender passes on observations of others."""
     is_leaf: bool = False
     """Whether the sender talks to relays only."""
     bandits: Annotated[tuple[Bandit, ...], Meta(max_length=MAX_BANDITS + 1)] = ()
-    """The bandits with names that the sender serves."""
+    """The named bandits that the sender serves."""
 
 
 class ControlsTold(ControlMessage, frozen=True):
-    """All settings that I have heard of. An operator, who need not be a member, tells of what it sets."""
+    """Tells all settings that the sender knows. An operator, who need not be a member, sends the ones it sets."""
 
     settings: Annotated[tuple[Setting, ...], Meta(max_length=MOST_TOLD)]
 
 
 class ControlsHeard(ControlMessage, frozen=True):
-    """With what you told me I have the controls of this digest."""
+    """Acknowledges settings: with them, the sender's controls have this digest."""
 
     digest: Digest
 
 
 class Rewards(ControlMessage, frozen=True):
-    """Rewards for decisions of yours, by token."""
+    """Carries rewards for the receiver's decisions, by token."""
 
     rewards: Annotated[tuple[tuple[Token, float], ...], Meta(max_length=MOST_REWARDS)]
 
 
 class RewardsTaken(ControlMessage, frozen=True):
-    """You need not tell me these again: they are counted, or can never be, or I bring them on."""
+    """Acknowledges rewards, which need not be sent again: they count, can never count, or the sender passes them on."""
 
     tokens: Annotated[tuple[Token, ...], Meta(max_length=MOST_REWARDS)]
     number: int = 0
-    """Of the message that asked me to bring them on; 0 for any other one."""
+    """The number of the message that asked to pass them on; 0 in any other case."""
 
 
 class StatusAsked(ControlMessage, frozen=True):
-    """Tell me how you are. The asker need not be a member."""
+    """Asks for the receiver's status. The asker need not be a member."""
 
 
 class StatusTold(ControlMessage, frozen=True):
-    """How I am: statistics, encoded."""
+    """The sender's status: statistics, encoded."""
 
     statistics: Annotated[bytes, Meta(max_length=MAX_STATUS)]
 
 
 class PenAsked(ControlMessage, frozen=True):
-    """Lend me a pen: I have no name of my own. The sender's name is one to answer to, for a while."""
+    """Asks for a pen, because the sender has no name of its own. The sender's name is temporary, for the answer."""
 
     nonce: Nonce
-    """What the sender made up: with the same one it gets the same pen."""
+    """A random value of the sender. Repeating it yields the same pen."""
     arms: Annotated[tuple[Name, ...], Meta(max_length=MOST_ARMS)]
     units_per_reward: int
     prefix: Name = ""
-    """What names must begin with that the sender can prove, as its own does."""
+    """The prefix that names must have so that the sender can prove them, as its own has."""
     bandits: Annotated[tuple[Bandit, ...], Meta(max_length=MAX_BANDITS)] = ()
-    """The bandits with names that the sender has declared, if it has any yet."""
+    """The named bandits that the sender has declared so far."""
     reads_veiled: bool = False
-    """Whether the sender can read a key that is veiled."""
+    """Whether the sender can read a veiled key."""
 
 
 class PenLent(ControlMessage, frozen=True):
-    """Here is a pen, and all that you must know before you decide."""
+    """Lends a pen, with everything that the holder must know before it decides."""
 
     nonce: Nonce
     pen: Name
     session: int
-    """In which to speak with it."""
+    """The session in which the holder must speak."""
     first_number: int
-    """The number of your first decision: earlier holders have given out no such number, nor a higher one."""
+    """The number of the holder's first decision: earlier holders gave out only lower ones."""
     key: Annotated[bytes, Meta(max_length=MAX_DIGEST)]
-    """What to sign decisions with; veiled, where others can read packets."""
+    """The key that signs decisions; veiled where others can read packets."""
     tallies: Annotated[tuple[ArmTally, ...], Meta(max_length=MOST_ARMS)]
-    """All that was ever observed with this pen."""
+    """All observations ever made with this pen."""
     totals: Annotated[tuple[ArmTally, ...], Meta(max_length=MOST_ARMS)]
-    """All that everybody else has observed, as the sender knows it: in this session, at this number of its log."""
+    """The observations of all others that the sender knows, at this number of its log in this session."""
     lender_session: int
     upto: int
     settings: Annotated[tuple[Setting, ...], Meta(max_length=MOST_TOLD)]
     lease: float
-    """Seconds in which you must be heard."""
+    """Seconds within which the holder must be heard."""
     settled: Annotated[tuple[SettledBlock, ...], Meta(max_length=MAX_BLOCKS)] = ()
-    """Which decisions that were made with this pen are settled."""
+    """The settled decisions that were made with this pen."""
     bandits: Annotated[tuple[Bandit, ...], Meta(max_length=MAX_BANDITS)] = ()
-    """The bandits with names that the sender knows: with these, nothing needs to be said when one is declared."""
+    """The named bandits that the sender knows. Declaring one of these needs no further messages."""
     elsewhere: Annotated[tuple[Cells, ...], Meta(max_length=MAX_PEN_CELLS)] = ()
-    """All that was ever observed with this pen of bandits with names, and beside the plain one."""
+    """All observations ever made with this pen for named bandits, and beside the plain one."""
     totals_elsewhere: Annotated[tuple[Cells, ...], Meta(max_length=MAX_TOTALS_HANDED_OVER)] = ()
-    """The same of everybody else."""
+    """The same for all others."""
     is_key_veiled: bool = False
 
 
 class PenRefused(ControlMessage, frozen=True):
-    """I lend you no pen."""
+    """Refuses to lend a pen."""
 
     nonce: Nonce
     why: Annotated[str, Meta(max_length=MAX_WHY)]
 
 
 class PenReturned(ControlMessage, frozen=True):
-    """I need a pen no more."""
+    """Gives a pen back."""
 
     pen: Name
     session: int
     upto: int | None
-    """You hold all that I observed if you hold my log up to this number: hand it on. `None`: you lack some, end it."""
+    """The receiver has all observations if it holds the sender's log up to this number, and can hand the pen on.
+    `None`: some are missing, so the pen must end."""
     next_number: int = 0
-    """I have given out no such number, nor a higher one."""
+    """The sender has given out only numbers below this."""
 
 
 class PenOver(ControlMessage, frozen=True):
-    """You do not hold that pen, or no longer: what you say with it is not listened to."""
+    """Says that the receiver does not hold a pen, or holds it no longer. Messages sent with it are ignored."""
 
     pen: Name
     session: int
     is_closed: bool
-    """Whether it was given back, and everything counts."""
+    """Whether it was given back, and all observations count."""
 
 
 class LogAsked(ControlMessage, frozen=True):
-    """I am a relay that does not know what it once lent. Up to which number has your log come?"""
+    """Asks how far the receiver's log has come. The sender is a relay that has forgotten which pens it lent."""
 
     session: int
-    """The sender's: what earlier ones of it said is not merged any more by one who knows of this."""
+    """The sender's session. Receivers that know it no longer merge what the sender said in earlier ones."""
 
 
 class LogTold(ControlMessage, frozen=True):
-    """What you want of my log ends at this number: who holds it up to there knows what I knew. These relays I know."""
+    """Says how far the part of the sender's log that the receiver wants has come, and which relays the sender knows.
+
+    A receiver that holds the log up to this number knows what the sender knew.
+    """
 
     asked: int
-    """The session of the question."""
+    """The session in the question."""
     session: int
     number: int
     relays: Annotated[tuple[Name, ...], Meta(max_length=MAX_RELAYS)]
 
 
 class RelaySought(ControlMessage, frozen=True):
-    """I am a leaf: relays, say that you are here. Who hears it need not keep me in mind."""
+    """A leaf looks for relays, which answer that they are present. Receivers need not remember the sender."""
 
 
 class RewardsToBring(ControlMessage, frozen=True):
-    """Rewards for decisions of others, by token. Take those that you can bring on, and say which they are."""
+    """Carries rewards for decisions of others, by token. The receiver names those that it can pass on."""
 
     rewards: Annotated[tuple[tuple[Token, float], ...], Meta(max_length=MOST_REWARDS)]
     is_doubtful: bool = False
-    """Whether they are for leaves of the sender that do not take them: only who has just heard these can help."""
+    """Whether they are for leaves of the sender that do not take them. Only a relay that just heard those can help."""
     number: int = 0
-    """Which message of the sender this is: the answer says it too, so that an old answer is known for one."""
+    """The number of this message at its sender. The answer repeats it, so that an old answer is recognized."""
 
 
 class FleetAsked(ControlMessage, frozen=True):
-    """Tell me how everybody is: a leaf asks its relay."""
+    """Asks for the status of all members: a leaf asks its relay."""
 
 
 class StatusPassedOn(ControlMessage, frozen=True):
-    """How another member is, as it has told me: statistics, encoded."""
+    """Another member's status, as it told the sender: statistics, encoded."""
 
     statistics: Annotated[bytes, Meta(max_length=MAX_STATUS)]
 
@@ -248,16 +253,16 @@ AnyControlMessage = (
 
 
 def about_key(lent: PenLent, asker: str) -> bytes:
-    """Return what the key of a pen is, and of whom to whom: what it is veiled with."""
+    """Return the context that a pen's key is veiled with: what it is, who sends it and who receives it."""
     return msgspec.msgpack.encode((lent.sender, asker, lent.nonce, lent.pen, lent.session))
 
 
 def _grown(shape: type[ControlMessage], *counts: int) -> Translated:
-    """Return a kind whose last fields were added: they are not written where they say nothing (`codec/brevity.py`).
+    """Return a kind whose last fields were added later. They are omitted where empty (`codec/brevity.py`).
 
     Args:
-        shape: What it is now.
-        counts: How many were added at once, the latest first.
+        shape: Its present shape.
+        counts: How many fields each addition had, the latest first.
     """
 
     def brief(message: msgspec.Struct) -> object:
@@ -294,14 +299,14 @@ CONTROL_MESSAGES: Kinds = {
 """Append, never reorder (`cobandit.codec.tables`)."""
 
 PACKETS = FrameCodec(Format(WIRE_VERSION, {**MESSAGES, **CONTROL_MESSAGES}))
-"""All that members say to each other, as bytes and back."""
+"""Encodes and decodes all messages between members."""
 
 OLDEST = PACKETS.reads[0]
-"""The version that everybody reads who can be talked to at all."""
+"""The oldest version. Every member that can be talked to at all reads it."""
 
 
 def pack(content: Message | AnyControlMessage, group: str, version: int | None = None) -> bytes:
-    """Return a message of either sort as a packet, in this version or the newest.
+    """Return a message of either sort as a packet, in the given version or the newest.
 
     >>> unpack(pack(StatusAsked("operator"), "homepage"), "homepage")
     StatusAsked(sender='operator')
@@ -310,10 +315,10 @@ def pack(content: Message | AnyControlMessage, group: str, version: int | None =
 
 
 def unpack(packet: bytes, group: str) -> Message | AnyControlMessage:
-    """Return what is in a packet.
+    """Return the content of a packet.
 
     Raises:
-        PeerError: It is of another group or version, damaged, or no packet: `FrameCodec.decode` says how each.
+        PeerError: It belongs to another group or version, is damaged, or is no packet. See `FrameCodec.decode`.
     """
     content: Message | AnyControlMessage = PACKETS.decode(packet, group)
     return content

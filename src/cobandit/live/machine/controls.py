@@ -1,8 +1,8 @@
-"""What operators say and every member obeys: which arms are frozen, whether the kill switch is on, and who is gone.
+"""What operators set and every member obeys: which arms are frozen, whether a kill switch is on, and who is gone.
 
-Each control has a *setting*: a value, who set it, and when. The last one wins, whatever order they are heard in, so all
-members end with the same, and what was recorded and is said again later is old for ever. This file does not know how
-settings spread.
+Each control has a *setting*: a value, its author, and a time. The latest wins, in whatever order settings arrive, so
+all members end with the same ones, and a setting that was recorded and is replayed later stays outdated. This file does
+not know how settings spread.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -18,12 +18,12 @@ from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, Arm
 
 KILL = "kill"
 FROZEN = "frozen"
-"""The value of the switch of an arm that is frozen."""
+"""The value of a frozen arm's switch."""
 
 _FREEZE = "freeze "
 
 GONE = "gone"
-"""The value of the switch of a member that is to be forgotten."""
+"""The value of the switch of a member that must be forgotten."""
 
 _FORGET = "forget "
 
@@ -32,20 +32,20 @@ _KILL_ONE = "kill "
 STAMPS_A_SECOND = 1000
 
 _NUMBERS = 32
-"""Bytes, more than enough: of a setting that is told, all but its texts."""
+"""Bytes, more than enough for all parts of a setting in a message except its texts."""
 
 FURTHEST_AHEAD = 600.0
-"""Seconds by which a stamp may lie ahead of this member's time of day. Clocks are wrong; and nobody must have the last
-word for long."""
+"""Seconds by which a stamp may be ahead of this member's time of day. Clocks are wrong, but no author may override all
+others for long."""
 
 MOST_TOLD = MOST_ARMS + 1
-"""Settings that one message tells at most."""
+"""How many settings one message carries at most."""
 
 MOST_FROZEN = MOST_ARMS
-"""Of more arms than this, the settings that are oldest are forgotten. The kill switch is never forgotten."""
+"""Beyond this many arms, the oldest settings are forgotten. The fleet's kill switch is never forgotten."""
 
 MAX_NAMES_TO_FORGET = 256
-"""The same for members that are to be forgotten: all settings travel in one message."""
+"""The same for members to forget: all settings must fit one message."""
 
 
 def freezing(arm: Arm) -> str:
@@ -64,27 +64,28 @@ def freezing_in(bandit: str, arm: Arm) -> str:
 
 
 def forgetting(name: str) -> str:
-    """Return the key of the switch that forgets a member."""
+    """Return the key of the switch that makes members forget a member."""
     return _FORGET + name
 
 
 class Setting(NamedTuple):
-    """What one control was set to."""
+    """The value of one control."""
 
     key: str
     value: str | None
     stamp: int
-    """When, in milliseconds since 1970, by the clock of who set it; later than what that one knew before."""
+    """When it was set, in milliseconds since 1970, by its author's clock; later than any stamp the author knew
+    before."""
     by: str
 
 
 def stamp_at(time_of_day: float, last: int = 0) -> int:
-    """Return the stamp of a setting that is made now, and replaces one that has the last stamp."""
+    """Return the stamp of a setting that is made now and replaces one with the last stamp."""
     return max(int(time_of_day * STAMPS_A_SECOND), last + 1)
 
 
 def in_parts(settings: Iterable[Setting], room: int) -> Iterator[tuple[Setting, ...]]:
-    """Yield the settings in parts of at most `room` bytes and `MOST_TOLD` settings each; none if there are none.
+    """Yield the settings in parts of at most `room` bytes and `MOST_TOLD` settings each; nothing if there are none.
 
     A setting that does not fit is a part by itself.
 
@@ -104,15 +105,15 @@ def in_parts(settings: Iterable[Setting], room: int) -> Iterator[tuple[Setting, 
 
 
 class Heard(NamedTuple):
-    """What came of hearing settings."""
+    """The result of merging settings."""
 
     is_news: bool
     refused: tuple[str, ...]
-    """Why settings were not taken: for the log. Who passed them on may be honest all the same."""
+    """Why settings were refused, for the log. A member that merely passed them on may be honest all the same."""
 
 
 class Controls:
-    """All controls, as far as this member has heard.
+    """All controls, as far as this member knows them.
 
     >>> controls = Controls()
     >>> controls.turn("kill", "A", 1_800_000_000.0, by="edge-7")
@@ -130,24 +131,24 @@ class Controls:
 
     @property
     def digest(self) -> bytes:
-        """A short name of all of it: who has the same digest has heard the same. Empty if nothing was set."""
+        """A short fingerprint of all settings: equal digests mean equal settings. Empty if nothing was set."""
         if not self._settings:
             return b""
         return blake2b(write(self.settings), digest_size=8).digest()
 
     @property
     def latest(self) -> int:
-        """The last stamp of all; 0 if there is none."""
+        """The highest stamp of all settings; 0 if there are none."""
         return max((setting.stamp for setting in self._settings.values()), default=0)
 
     @property
     def control_arm(self) -> Arm | None:
-        """The arm that everybody pulls while the kill switch is on."""
+        """The arm that all members pull while the kill switch is on."""
         setting = self._settings.get(KILL)
         return None if setting is None else setting.value
 
     def control_arm_of(self, bandit: str, offered: Collection[Arm]) -> Arm | None:
-        """The arm to pull of one bandit: by its own kill switch, or by that of the whole fleet, if it is offered."""
+        """The arm to pull for one bandit, if it is offered: by its own kill switch, or else by the whole fleet's."""
         setting = self._settings.get(killing(bandit))
         own = None if setting is None else setting.value
         return next((arm for arm in (own, self.control_arm) if arm in offered), None)
@@ -168,12 +169,12 @@ class Controls:
 
     @property
     def forgotten(self) -> dict[str, int]:
-        """The members that are gone, each with the stamp of when an operator said so."""
+        """The members that are gone, each with the stamp of an operator's setting."""
         settings = self._settings.items()
         return {key.removeprefix(_FORGET): setting.stamp for key, setting in settings if key.startswith(_FORGET)}
 
     def available(self, arms: Sequence[Arm]) -> tuple[Arm, ...]:
-        """Return which of these arms may be pulled. If all are frozen nobody can obey, so none is."""
+        """Return which of these arms may be pulled. If all are frozen, the freeze is ignored."""
         control_arm = self.control_arm
         if control_arm is not None and control_arm in arms:
             return (control_arm,)
@@ -187,13 +188,13 @@ class Controls:
         self._forget()
 
     def has_news(self, settings: Iterable[Setting]) -> bool:
-        """Return whether any of these is new here."""
+        """Return whether any of these settings is new here."""
         return any(
             (old := self._settings.get(setting.key)) is None or _rank(setting) > _rank(old) for setting in settings
         )
 
     def merge(self, settings: Iterable[Setting], time_of_day: float) -> Heard:
-        """Take settings that another has told, each that can be taken."""
+        """Take the acceptable ones of another member's settings."""
         before, refused = dict(self._settings), list[str]()
         for setting in settings:
             why = _wrong_with(setting, time_of_day)
@@ -209,7 +210,7 @@ class Controls:
         return ", ".join(self.in_words()) or "all are lifted"
 
     def in_words(self) -> list[str]:
-        """Return what is on, each in a few words."""
+        """Return which controls are on, each in a few words."""
         parts = [] if self.control_arm is None else [f"the kill switch is on, to {self.control_arm}"]
         killed = [(key, setting) for key, setting in sorted(self._settings.items()) if key.startswith(_KILL_ONE)]
         parts += [
@@ -222,7 +223,7 @@ class Controls:
         return parts
 
     def _forget(self) -> None:
-        """Keep the latest settings of a kind if there are too many: the same ones in whatever order they were heard."""
+        """Keep the latest settings of each kind if there are too many. The order of arrival does not matter."""
         for prefix, most in ((_FREEZE, MOST_FROZEN), (_FORGET, MAX_NAMES_TO_FORGET), (_KILL_ONE, MAX_BANDITS)):
             alike = sorted((s for s in self._settings.values() if s.key.startswith(prefix)), key=_rank)
             for setting in alike[: max(0, len(alike) - most)]:
@@ -230,7 +231,7 @@ class Controls:
 
 
 def _wrong_with(setting: Setting, time_of_day: float) -> str | None:
-    """Return why a setting is not taken, if it is not."""
+    """Return why a setting is refused, or `None`."""
     key, value, stamp, by = setting
     try:
         check_name("who turned a control", by, LONGEST_NAME)

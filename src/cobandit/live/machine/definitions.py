@@ -1,7 +1,7 @@
-"""In which value two members declare one bandit differently, in the words in which it is declared.
+"""The value in which two members declare one bandit differently, in the terms of its declaration.
 
-What must be the same is for the core (`places.difference`), which counts quanta and periods. Users say `quantum`,
-`window` and `half_life`; this file says it as they do.
+The core (`places.difference`) decides what must be equal, and counts in quanta and periods. Users write `quantum`,
+`window` and `half_life`; this file translates.
 """
 
 from cobandit.core.places import Bandit, difference
@@ -10,7 +10,7 @@ _UNITS = ((86_400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 
 def difference_in_words(mine: Bandit, theirs: Bandit, here: str = "here", there: str = "there") -> str | None:
-    """Return what differs, and how it is here and there; `None` if the two can share the bandit.
+    """Return what differs, and both values; `None` if the two members can share the bandit.
 
     >>> week, fortnight = (Bandit("home", ("A",), 100, days * 8640.0, 10) for days in (7, 14))
     >>> difference_in_words(week, fortnight)
@@ -51,13 +51,13 @@ def _forgets(bandit: Bandit) -> tuple[str | None, str]:
 
 
 def _periods(bandit: Bandit) -> str:
-    """Return all that says what a bandit forgets, to the last digit."""
+    """Return everything that determines what a bandit forgets, to the last digit."""
     half_life = f" with a half_life of {_exact(bandit.half_life)}s" if bandit.half_life else ""
     return f"{bandit.periods} of {_exact(bandit.period)}s{half_life}"
 
 
 def _exact(number: float) -> str:
-    """Return a number as text that no other number has.
+    """Return a number as text that is unique to it.
 
     >>> _exact(1e6), _exact(1_000_001.0), _exact(0.005)
     ('1000000', '1000001', '0.005')
@@ -66,7 +66,7 @@ def _exact(number: float) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """Return seconds as they are usually said.
+    """Return seconds in the usual notation.
 
     >>> _duration(604_800.0), _duration(90.0), _duration(0.5)
     ('7d', '90s', '0.5s')

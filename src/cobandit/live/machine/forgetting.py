@@ -1,8 +1,8 @@
-"""Who is gone: who has not been heard for long, or of whom an operator says so.
+"""Which members are gone: those that have been silent for long, and those that an operator dismissed.
 
-Who is gone is put aside (`Agent.forget`): no packet, no timer, no line in the status. What it observed stays, and it is
-back with its first word. So it does no harm to be wrong, and members need not agree about it. Who says farewell is gone
-at once; this file is about the others. It does not know who is put aside already.
+A member that is gone is put aside (`Agent.forget`): no packets, no timers, no line in the status. Its observations
+stay, and it is back with its first message. So mistakes do no harm, and members need not agree. A member that says
+farewell is gone at once; this file covers the others. It does not know which members are put aside already.
 """
 
 import math
@@ -12,25 +12,25 @@ from cobandit.agent import Agent
 from cobandit.live.machine.controls import STAMPS_A_SECOND, Controls
 
 LOOKS = 8
-"""How often it is looked who is gone, within the time after which one is."""
+"""How often to check for silent members within the time after which they are gone."""
 
 
 class Forgetting:
-    """When one member takes others to be gone.
+    """Decides when one member takes others to be gone.
 
     Args:
-        after_s: Who was not heard for so many seconds is gone.
-        started_at: When this member started: nobody is gone for what happened before.
+        after_s: Seconds of silence after which a member is gone.
+        started_at: When this member started. Earlier silence does not count.
     """
 
     def __init__(self, after_s: float, started_at: float) -> None:
         self._after_s = after_s
         self._started_at = started_at
         self.due_at: float | None = started_at + after_s if after_s < math.inf else None
-        """When to look next; `None` for never."""
+        """When to check next; `None` for never."""
 
     def silent(self, agent: Agent, now: float) -> list[str]:
-        """Return who has not been heard for long, if it is time to look. Others that are silent are looked at later."""
+        """Return the members that have been silent for long, if a check is due."""
         if self.due_at is None or now < self.due_at:
             return []
         self.due_at = now + self._after_s / LOOKS
@@ -38,15 +38,15 @@ class Forgetting:
         return [peer for peer, heard_at in heard if now - heard_at >= self._after_s]
 
     def _heard_at(self, agent: Agent, peer: str, now: float) -> float:
-        """Return when a peer was heard. If a clock was ahead before this start, it was not heard since."""
+        """Return when a peer was last heard. Times from a clock that was ahead count as the start."""
         heard = agent.peers.last_heard(peer)
         return self._started_at if heard is None or heard > now else heard
 
 
 def dismissed(agent: Agent, controls: Controls) -> Iterator[str]:
-    """Return of whom an operator said that it is gone, and who has not been heard since.
+    """Yield the members that an operator dismissed and that have not been heard since.
 
-    A stamp is a whole number of milliseconds. Who was heard in the same one was heard before it, as far as one knows.
+    Stamps are whole milliseconds. A member heard in the same millisecond is taken to have been heard before it.
     """
     for name, stamp in controls.forgotten.items():
         heard = agent.peers.last_heard(name) if name in agent.peers else None

@@ -1,9 +1,9 @@
-"""Who is let in: counts what was refused, and stops listening to a sender who was wrong too often or says too much.
+"""Decides which senders are heard. Counts refusals, and stops listening to a sender that errs or floods too often.
 
-It also bounds what one peer can cost: how often it may say what is expensive to hear, and how much it is told.
+It also bounds what one peer can cost: how often it may send what is expensive to process, and how much it is sent.
 
-Only a sender whose name was proved can be put into quarantine. Otherwise anybody could silence a member by speaking
-nonsense in its name; what comes unproved is refused and counted, one by one.
+Only a sender whose name was proved can be put into quarantine. Otherwise an attacker could silence a member by sending
+nonsense in its name. Unproved packets are refused and counted one by one.
 """
 
 from collections import Counter, OrderedDict
@@ -14,30 +14,31 @@ from cobandit.values.allowance import Allowance
 from cobandit.values.errors import ForeignGroupError, FutureError, OutdatedError, PeerError, UnknownKindError
 
 MOST_ERRORS = 10
-"""So many refused packets within `FORGIVEN_AFTER` seconds, and the sender is in quarantine."""
+"""After this many refused packets within `FORGIVEN_AFTER` seconds, the sender is put into quarantine."""
 
 FORGIVEN_AFTER = 60.0
 QUARANTINE = 60.0
-"""Seconds; doubled each time, up to `LONGEST_QUARANTINE`."""
+"""Seconds; doubles each time, up to `LONGEST_QUARANTINE`."""
 
 LONGEST_QUARANTINE = 3600.0
 MOST_PER_SECOND = 10_000.0
-"""More packets from one sender are a flood."""
+"""A sender with more packets floods."""
 
 MAX_REPETITIONS_AT_ONCE, MAX_REPETITIONS_PER_SECOND = 256, 20
-"""Shares that one peer may repeat. An answer may be a thousand times as long. Honest members wait between two."""
+"""Shares that one peer may repeat. An answer may be a thousand times as long. Honest members wait between
+repetitions."""
 
 MAX_SESSIONS_AT_ONCE, MAX_SESSIONS_PER_SECOND = 64, 2
-"""Sessions that one peer may begin: what it held before may be told again."""
+"""Sessions that one peer may begin. In each, all that it already had may be sent again."""
 
 MAX_SETTINGS_AT_ONCE, MAX_SETTINGS_PER_SECOND = 64, 2
-"""Messages with new settings that one peer may send: all settings are written for each, and told to everybody."""
+"""Messages with new settings that one peer may send. Each causes all settings to be written and sent to all members."""
 
 MAX_BYTES_AT_ONCE, MAX_BYTES_PER_SECOND = 64 * 2**20, 8 * 2**20
-"""What one peer is sent, whatever it asks for. All that three hundred members know of a thousand arms fits at once."""
+"""Bytes sent to one peer, whatever it asks for. All that 300 members know about a thousand arms fits at once."""
 
 MOST_SENDERS = 10_000
-"""So many senders are remembered."""
+"""How many senders are remembered."""
 
 _HARMLESS = frozenset(
     {
@@ -51,8 +52,8 @@ _HARMLESS = frozenset(
         Refusal.TOO_OFTEN,
     }
 )
-"""Happens to honest members too: after restarts, on networks that double packets, while a fleet is upgraded, and when
-they pass on what others have set, or begin many sessions because many arms are added."""
+"""Refusals that honest members cause too: after restarts, on networks that duplicate packets, during upgrades, and when
+they pass on settings of others, or begin many sessions because many arms are added."""
 
 _REASONS = {
     ForeignGroupError: Refusal.FOREIGN_GROUP,
@@ -63,7 +64,7 @@ _REASONS = {
 
 
 def reason_of(error: PeerError) -> Refusal:
-    """Return as what a packet is refused that could not be read."""
+    """Return the reason for refusing a packet that could not be read."""
     return _REASONS.get(type(error), Refusal.MALFORMED)
 
 
@@ -96,12 +97,12 @@ class Guard:
     def __init__(self) -> None:
         self.refusals: Counter[Refusal] = Counter()
         self.may_relay: Callable[[str], bool | None] = lambda _: None
-        """Whether a member's certificate says that it may pass on what others observed; `None` if nothing proves it."""
+        """Whether a member's certificate allows it to pass on observations of others; `None` if nothing proves it."""
         self._senders: OrderedDict[str, _Sender] = OrderedDict()
         self._costs: OrderedDict[str, _Cost] = OrderedDict()
 
     def admits(self, sender: str | None, now: float) -> bool:
-        """Return whether to look at a packet from this proved sender; if not, it is counted."""
+        """Return whether to process a packet from this proved sender. If not, it is counted."""
         if sender is None:
             return True
         record = self._record(sender, now)
@@ -114,23 +115,23 @@ class Guard:
         return True
 
     def may_repeat(self, sender: str, now: float) -> bool:
-        """Return whether a share that a peer repeats is heard now. If not, it is as if it was lost."""
+        """Return whether to accept a repeated share of a peer now. If not, it is treated as lost."""
         return self._cost(sender).repetitions.take(now)
 
     def may_begin(self, sender: str, now: float) -> bool:
-        """Return whether a peer that begins another session is heard now. If not, it is as if it was lost."""
+        """Return whether a peer may begin another session now. If not, its message is treated as lost."""
         return self._cost(sender).sessions.take(now)
 
     def may_set(self, sender: str, now: float) -> bool:
-        """Return whether new settings of a peer are heard now. If not, it is as if they were lost."""
+        """Return whether to accept new settings from a peer now. If not, they are treated as lost."""
         return self._cost(sender).settings.take(now)
 
     def may_send(self, receiver: str, size: int, now: float) -> bool:
-        """Return whether so many bytes are sent to a peer now. If not, they are lost."""
+        """Return whether this many bytes may be sent to a peer now. If not, they are dropped."""
         return self._cost(receiver).answers.take(now, size)
 
     def refuse(self, reason: Refusal, sender: str | None, now: float) -> bool:
-        """Count a refusal, against this proved sender if there is one. Return whether it is now put into quarantine."""
+        """Count a refusal, against the proved sender if there is one. Return whether this puts it into quarantine."""
         self.refusals[reason] += 1
         if sender is None or reason in _HARMLESS:
             return False
@@ -145,7 +146,7 @@ class Guard:
         return True
 
     def quarantined(self, now: float) -> tuple[str, ...]:
-        """Return who is not listened to now."""
+        """Return the senders in quarantine."""
         return tuple(name for name, record in self._senders.items() if now < record.until)
 
     def _cost(self, peer: str) -> _Cost:
@@ -154,7 +155,7 @@ class Guard:
             cost = self._costs[peer] = _Cost()
             if len(self._costs) > MOST_SENDERS:
                 self._costs.popitem(last=False)
-        self._costs.move_to_end(peer)  # so that who is idle is forgotten first
+        self._costs.move_to_end(peer)  # so that idle peers are forgotten first
         return cost
 
     def _record(self, sender: str, now: float) -> _Sender:

@@ -1,8 +1,7 @@
-"""What a member does about its guardrails: it looks at the reports, and freezes an arm that violates one, everywhere.
+"""What a member does about its guardrails: it checks the reports, and freezes an arm that violates one, everywhere.
 
-An arm is frozen as an operator would freeze it, so the setting spreads as any other. Who gives it back has the last
-word: an arm that was ever set is not frozen again. This file owns when to look. The rule is in
-`cobandit.live.status.guardrail`.
+An arm is frozen as an operator would freeze it, so the setting spreads like any other. Operators have the last word: an
+arm that was ever set is not frozen again. This file owns when to check. `cobandit.live.status.guardrail` owns the rule.
 """
 
 import logging
@@ -19,11 +18,11 @@ from cobandit.values.errors import LocalError
 from cobandit.values.tally import Arm
 
 LOOK_EVERY = 1.0
-"""Seconds between two looks, at least."""
+"""Minimum seconds between two checks."""
 
 
 def unfreezing(group: str, arm: Arm | None = None, bandit: str = "") -> str:
-    """Return the command that gives an arm back; the address of a network is not told, because it may have a password.
+    """Return the command that unfreezes an arm. The network's address is left out, because it may contain a password.
 
     >>> unfreezing("shop", "a b", "home")
     "cobandit control URL unfreeze 'a b' --group shop --bandit home"
@@ -33,30 +32,30 @@ def unfreezing(group: str, arm: Arm | None = None, bandit: str = "") -> str:
 
 
 class Freezer(NamedTuple):
-    """What can be done about the arms of one bandit."""
+    """The actions that a guardrail can take on the arms of one bandit."""
 
     offered: Callable[[], tuple[Arm, ...]]
     """Returns the arms that this member serves."""
     freeze: Callable[[Arm], None]
-    """Freezes one, here and everywhere."""
+    """Freezes an arm, here and everywhere."""
 
 
 class Guardrails:
-    """The guardrails of one member, each of one bandit: of the plain one, which has no name, or of those with names."""
+    """The guardrails of one member, at most one for each bandit. The plain bandit has the empty name."""
 
     def __init__(self, agent: Agent, controls: Controls, alerts: Alerts) -> None:
         self._agent, self._controls, self._alerts = agent, controls, alerts
         self.terms: dict[str, GuardrailTerms] = {}
-        """What is watched of each bandit. May be read on any thread."""
+        """The metric that each bandit's guardrail watches. May be read on any thread."""
         self._freezers: dict[str, Freezer] = {}
         self._looked_at: float | None = None
         self._new: set[str] = set()
-        """The bandits of which there are reports since the last look."""
+        """The bandits with reports since the last check."""
         self.due_at: float | None = None
-        """When to look next; `None` if there is nothing new."""
+        """When to check next; `None` if there is nothing new."""
 
     def watch(self, bandit: str, terms: GuardrailTerms | None, freezer: Freezer, now: float) -> None:
-        """Watch a metric of a bandit from now on; or none."""
+        """Watch a bandit's metric from now on, or stop watching."""
         self._freezers[bandit] = freezer
         if terms is None:
             self.terms.pop(bandit, None)
@@ -65,14 +64,14 @@ class Guardrails:
             self.heard([bandit], now)
 
     def heard(self, bandits: Iterable[str], now: float) -> None:
-        """Take that there are reports, own or of others."""
+        """Note that there are new reports, from here or from others."""
         new = {bandit for bandit in bandits if bandit in self.terms}
         self._new |= new
         if new and self.due_at is None:
             self.due_at = now if self._looked_at is None else max(now, self._looked_at + LOOK_EVERY)
 
     def look(self, now: float) -> None:
-        """Freeze what violates a guardrail, if it is time to look."""
+        """Freeze arms that violate a guardrail, if a check is due."""
         if self.due_at is None or now < self.due_at:
             return
         watched = {bandit: self.terms[bandit] for bandit in sorted(self._new) if bandit in self.terms}
@@ -86,7 +85,7 @@ class Guardrails:
                     self._freeze(bandit, found.arm, words(found, watched[bandit], bandit))
 
     def standings(self) -> dict[str, GuardrailStatistics]:
-        """Return how all arms stand, of each bandit that is watched."""
+        """Return the standing of all arms, for each bandit with a guardrail."""
         return standings_of(self._agent, self.terms)
 
     def _freeze(self, bandit: str, arm: Arm, text: str) -> None:

@@ -1,12 +1,12 @@
-"""The holder's side of pens: a member without a name and without a disk, whose disk is the relay that lent it a pen.
+"""The holder's side of pens: a member without a name and a disk of its own, which uses the disk of its lender.
 
-It asks a relay (`question`), and begins with what that told (`holder`). Then it is an ordinary leaf under that name.
-What it counts besides is here: which settled decisions its lender has not acknowledged yet. Those are brought through
-the lender's gate, one by one, if the pen is over before they are acknowledged; by the next machine of the same process,
-with another pen (`leftovers`).
+It asks a relay for a pen (`question`), and starts from the answer (`holder`). From then on it is an ordinary leaf with
+the pen's name. In addition, this file tracks which settled decisions the lender has not acknowledged yet. If the pen
+ends before they are acknowledged, they pass through the lender's gate one by one. The next machine of the same process
+brings them, with another pen (`leftovers`).
 
-This file does not know which relays there are, nor how a process goes from one machine to the next: that is the
-driver's. Deciding never waits for anything here.
+This file does not know which relays exist, nor how a process moves from one machine to the next; the driver does.
+Deciding never waits for anything here.
 """
 
 import secrets
@@ -45,41 +45,41 @@ if TYPE_CHECKING:
     from cobandit.live.machine.machine import Machine
 
 MAX_UNACKNOWLEDGED = 100_000
-"""So many settled decisions are remembered that the lender has not acknowledged. Of more, the oldest are given up when
-the pen is over."""
+"""How many settled decisions without acknowledgement are remembered. Beyond that, the oldest are given up if the pen
+ends."""
 
 MAX_BROUGHT_AT_ONCE = 1000
-"""So many of them are under way to the lender at a time."""
+"""How many of them may be on their way to the lender at a time."""
 
 _NONCE = 16
 _PROBE_FIRST, _PROBE_LONGEST = 1.0, 60.0
-"""Seconds after which a lender that owes an answer is asked again; doubled each time."""
+"""Seconds after which a lender that owes an answer is asked again; doubles each time."""
 
 
 class Leftovers(NamedTuple):
-    """What a process has that its next machine must bring or know."""
+    """What the next machine of a process must bring or know."""
 
     rewards: tuple[tuple[str, str, float], ...] = ()
-    """Rewards under way to others: to whom, the id of the decision, the reward."""
+    """Rewards on their way to others: the owner, the id of the decision, the reward."""
     unacknowledged: tuple[tuple[str, str, float], ...] = ()
-    """The same, of own decisions that were counted and not acknowledged: to the lender of the pen they were of."""
+    """The same for own decisions that were counted but not acknowledged. The owner is the lender of their pen."""
     settings: tuple[Setting, ...] = ()
     subjects: tuple[tuple[str, Arm, float | None], ...] = ()
     given_back: tuple[control_messages.PenReturned, ...] = ()
-    """Pens that are to be ended, by their lender."""
+    """Pens that their lenders must still end."""
 
 
 def question(
     name: str, arms: Sequence[Arm], units_per_reward: int, prefix: str = "", bandits: Sequence[Bandit] = ()
 ) -> control_messages.PenAsked:
-    """Return the question for a pen. It is sent again as it is until it is answered, to one relay after another.
+    """Return the question for a pen. It is repeated unchanged until it is answered, to one relay after another.
 
     Args:
-        name: A name to answer to, until there is a pen.
-        arms: The arms that the process serves; none in a fleet.
+        name: A temporary name, to which relays answer.
+        arms: The arms that the process serves; empty in a fleet.
         units_per_reward: How many quanta a reward of 1 has.
-        prefix: What names must begin with that the process can prove.
-        bandits: The bandits with names that it has declared.
+        prefix: The prefix of the names that the process can prove.
+        bandits: The named bandits that it has declared.
     """
     served = checked_arms(arms) if arms else ()
     return control_messages.PenAsked(
@@ -96,18 +96,18 @@ def holder(
     clock: Clock,
     before: Leftovers | None = None,
 ) -> Restored:
-    """Return how a member begins that was lent a pen: what `Machine` takes, in the place of a journal's word.
+    """Return the initial state of a member that holds a pen. `Machine` takes it in place of a journal's state.
 
     Args:
         lent: The answer.
         asked: The question.
         build: Makes a fresh policy for some arms.
-        sharing: How it talks.
-        clock: What time it is.
-        before: What the same process has left from an earlier pen.
+        sharing: The sharing settings.
+        clock: The clock.
+        before: The leftovers of the same process from an earlier pen.
 
     Raises:
-        PeerError: It is no answer to that question, or cannot be one.
+        PeerError: It does not answer that question, or is invalid.
     """
     lender, pen = lent.sender, lent.pen
     if lent.nonce != asked.nonce:
@@ -149,7 +149,7 @@ def holder(
 
 
 class Holding:
-    """What one member keeps because its name is lent."""
+    """What a member tracks because its name is a pen."""
 
     def __init__(self, machine: "Machine", held: Held) -> None:
         self._machine = machine
@@ -157,30 +157,30 @@ class Holding:
         self._say_every = min(SAY_EVERY, held.lease / 3.0)
         self._said_at = self._flushed_at = machine.clock.now()
         self._unacknowledged: deque[tuple[int, Settled]] = deque()
-        """With the number of the log at which each was counted."""
+        """Settled decisions, each with the number of the log at which it was counted."""
         self._adopted: set[int] = set()
         """Decisions of earlier holders that were counted here."""
         self._to_bring = deque(held.to_bring)
-        """What was left from earlier pens, and does not fit the outbox yet."""
+        """Leftovers from earlier pens that do not fit the outbox yet."""
         self._given_back = {message.pen: message for message in held.given_back}
         self._give_back_at, self._give_back_until = 0.0, machine.clock.now() + 2.0 * held.lease
         self._is_hurried = False
-        """Whether the lender keeps rewards that were counted here, until it is told which."""
+        """Whether the lender is keeping rewards that were counted here until it hears so."""
         self._owed_since: float | None = None
         self._probe_at, self._probe_wait = 0.0, _PROBE_FIRST
         self.given_up = 0
-        """Settled decisions that were forgotten before the lender had acknowledged them: should the pen be ended, they
-        count nowhere."""
+        """Settled decisions that were forgotten before the lender acknowledged them. If the pen is ended, they count
+        nowhere."""
         self.is_over = False
-        """Whether the pen was ended: take another, and hand on what is left (`leftovers`)."""
+        """Whether the pen was ended. The process must take another, and pass on its `leftovers`."""
         self.is_closing = self.is_giving_back = self.is_closed = False
-        """Whether it is to be given back; whether the lender was told that it holds everything, after which nothing may
-        be counted here; whether the lender has said that everything counts."""
+        """Whether the pen is to be given back; whether the lender was told that it has everything, after which nothing
+        may be counted here; whether the lender has confirmed that everything counts."""
 
     # What is counted.
 
     def counted(self, entries: Iterable[Settled]) -> None:
-        """Note that decisions were settled, and that the lender does not know yet."""
+        """Note that decisions were settled, which the lender does not know yet."""
         number = self._machine.agent.log_number
         self._unacknowledged.extend((number, entry) for entry in entries if entry.units is not None)
         while len(self._unacknowledged) > MAX_UNACKNOWLEDGED:
@@ -189,25 +189,25 @@ class Holding:
 
     @property
     def unacknowledged(self) -> int:
-        """How many settled decisions the lender has not acknowledged: what a kill would lose."""
+        """How many settled decisions the lender has not acknowledged. A kill would lose them."""
         return len(self._unacknowledged)
 
     @property
     def is_lender_behind(self) -> bool:
-        """Whether the lender lacks something, perhaps because it was not met yet, and will listen to it."""
+        """Whether the lender lacks something, perhaps because it was not met yet, and would accept it."""
         return bool(self._unacknowledged) and not (self.is_over or self.is_closed)
 
     @property
     def under_way(self) -> int:
-        """How many rewards of other decisions no relay has taken yet: they are on no disk."""
+        """How many rewards for other decisions no relay has taken yet. They are on no disk."""
         return len(self._to_bring) + self._machine.outbox.waiting
 
     def brought(self, sender: str) -> None:
-        """Note that somebody has brought rewards. The lender keeps them until it is told that they count."""
+        """Note that a sender has brought rewards. If it is the lender, it keeps them until it hears that they count."""
         self._is_hurried = self._is_hurried or sender == self.lender
 
     def reward(self, token: str, reward: float, claim: Claim) -> Taken:
-        """Take a reward for a decision with this pen, of this process or of an earlier one."""
+        """Take a reward for a decision with this pen, made by this process or an earlier one."""
         machine = self._machine
         if self.is_giving_back:
             return Taken.NOT_YET  # its lender will count it
@@ -227,7 +227,7 @@ class Holding:
     # What is heard.
 
     def over(self, message: control_messages.PenOver) -> None:
-        """Take the lender's word that a pen is over: the present one, or one that was given back."""
+        """Take the lender's message that a pen is over: the present one, or one that was given back."""
         given_back = self._given_back.get(message.pen)
         if given_back is not None and lender_of(message.pen) == message.sender:
             del self._given_back[message.pen]
@@ -239,20 +239,20 @@ class Holding:
             self.is_over = True
 
     def superseded(self) -> None:
-        """There is a later session of this pen: somebody else holds it, or this process has more arms or bandits."""
+        """Note a later session of this pen: another process holds it, or this one has more arms or bandits."""
         self.is_over = True
 
     @property
     def is_out_of_session(self) -> bool:
-        """Whether another session has begun here than that in which the pen is lent, with more arms or bandits.
+        """Whether a session other than the pen's has begun here, with more arms or bandits.
 
-        The lender does not listen to it: the driver should take another pen, for all of them.
+        The lender does not listen to it. The driver should take another pen that covers all of them.
         """
         return self._machine.agent.session != self.session
 
     @property
     def is_worn(self) -> bool:
-        """Whether so many decisions with this pen are not over that the driver should take another."""
+        """Whether so many decisions with this pen are still pending that the driver should take another."""
         machine = self._machine
         floor = settled.floor_number(machine.agent.endpoint.replica, machine.terms.name, machine.agent.incarnation)
         if machine.agent.endpoint.replica.amount_of(machine.terms.name)[0] >= MAX_CELLS_HELD:
@@ -260,7 +260,7 @@ class Holding:
         return self.first_number + machine.decider.decisions - floor >= MAX_NUMBERS
 
     def is_lender_silent(self, now: float) -> bool:
-        """Return whether the lender owes an answer for so long that the driver should ask another relay for a pen."""
+        """Return whether the lender has owed an answer for too long, so that the driver should ask another relay."""
         if self._owed_since is None:
             return False
         agent = self._machine.agent
@@ -275,7 +275,7 @@ class Holding:
         self._give_back_at = now
 
     def step(self, now: float) -> None:
-        """Do what is due: after rewards were counted, before anything is sent."""
+        """Do what is due. Called after rewards were counted, and before anything is sent."""
         acknowledged = self._machine.agent.peers.acknowledged_by(self.lender) if self._is_all_wanted else -1
         while self._unacknowledged and self._unacknowledged[0][0] <= acknowledged:
             self._unacknowledged.popleft()
@@ -284,7 +284,7 @@ class Holding:
             return
         self._look_at_lender(now)
         if now >= self._give_back_until:
-            self._given_back.clear()  # their leases are over, if their lenders are there at all
+            self._given_back.clear()  # their leases are over, if their lenders still exist
         if self._given_back and now >= self._give_back_at:
             for message in self._given_back.values():
                 lender = lender_of(message.pen)
@@ -296,12 +296,12 @@ class Holding:
             self._give_back(now)
 
     def said(self, outgoing: Iterable[tuple[str, Message | AnyControlMessage]], now: float) -> None:
-        """Note what is sent with this step."""
+        """Note what this step sends."""
         if any(receiver == self.lender for receiver, _ in outgoing):
             self._said_at = now
 
     def due_at(self) -> float | None:
-        """Return when to look again."""
+        """Return when to step next."""
         if self.is_over or self.is_closed:
             return None
         times = [self._said_at + self._say_every]
@@ -314,10 +314,10 @@ class Holding:
         return min(times)
 
     def leftovers(self) -> Leftovers:
-        """Return what the next machine of this process must bring and know. The driver may ask again for late ones.
+        """Return what the next machine of this process must bring and know. The driver may call again for late rewards.
 
-        Decisions that were made with this pen and are not rewarded yet are its lender's from now on: a reward for one
-        goes there by its id. Nothing that is returned here may be counted by this machine any more.
+        Unrewarded decisions of this pen belong to its lender from now on: a reward for one goes there, by its id. This
+        machine must not count anything that is returned here.
         """
         machine, pen = self._machine, self._machine.terms.name
         _, late = machine.decider.take()
@@ -339,13 +339,13 @@ class Holding:
         )
 
     def bring(self, rewards: Iterable[tuple[str, str, float]]) -> None:
-        """Take more of what was counted with an earlier pen of this process: a thread was late with it."""
+        """Take more rewards that were counted with an earlier pen of this process, from a thread that was late."""
         self._to_bring.extend(rewards)
 
     # How.
 
     def _as_reward(self, entry: Settled) -> tuple[str, float]:
-        """Return the id of a decision that was settled, and its reward in the range of its bandit."""
+        """Return a settled decision's id, and its reward in the range of its bandit."""
         machine = self._machine
         bandit = machine.agent.bandit(split(entry.arm)[0][0])
         assert bandit is not None, "what was settled was declared"
@@ -354,7 +354,7 @@ class Holding:
 
     @property
     def _is_all_wanted(self) -> bool:
-        """Whether the lender serves all bandits that are served here: else it acknowledges what it has not heard."""
+        """Whether the lender serves all bandits served here. Otherwise it would acknowledge what it has not heard."""
         mine, said = self._machine.agent.bandits, self._machine.agent.peers.presence_of(self.lender)
         if not mine:
             return True
@@ -367,12 +367,12 @@ class Holding:
             try:
                 machine.rewards_for_others.offer(*self._to_bring[0])
             except NotNowError:
-                return  # fewer wait for a relay that is not met yet
+                return  # the limit is lower for a relay that is not met yet
             self._to_bring.popleft()
             machine.rewards_for_others.keep(machine.clock.now())
 
     def _look_at_lender(self, now: float) -> None:
-        """Let the lender hear often enough, and what it lacks; ask again if it owes an answer."""
+        """Contact the lender often enough, send what it lacks, and ask again if it owes an answer."""
         machine, agent, lender = self._machine, self._machine.agent, self.lender
         is_known = lender in agent.peers
         flush_at = self._flushed_at + machine.terms.pens.flush_every

@@ -1,10 +1,10 @@
-"""Which relays a leaf talks to, its *homes*: those that a hash of both names puts first, others if they are silent.
+"""Which relays a leaf talks to, its *homes*: the first ones in an order by hash, others if those are silent.
 
 A *place* is where a relay is found: its name where a server carries packets to names, its address where it is dialled.
-Each leaf ranks all places by a hash of its own name and theirs, so leaves spread over relays, and nobody has to say who
-goes where. A home that owes an answer and says nothing for a few seconds is left for the next one, sooner if the
-network says that nobody is there; when a better one is back, the leaf returns. This file sends nothing, dials nobody
-and has no clock.
+Each leaf ranks all places by a hash of its own name and the place. So leaves spread over relays without a coordinator.
+A leaf leaves a home for the next one if the home owes an answer and is silent for a few seconds, or sooner if the
+network reports that it is gone. When a better one is back, the leaf returns. This file sends nothing, dials nobody and
+has no clock.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,66 +12,66 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 HOMES = 1
-"""Relays that a leaf talks to by default. Each further one costs as many messages again."""
+"""How many relays a leaf talks to by default. Each further one costs as many messages again."""
 
 MAX_HOMES = 8
 
 MAX_PLACES = 1000
-"""So many places are remembered."""
+"""How many places are remembered."""
 
 ANY_RELAY = "*"
-"""In place of a relay's name: every relay that says that it is here."""
+"""In place of a relay's name: any relay that announces itself."""
 
 PROBE_EVERY = 0.5
 SILENT_AFTER = 2.0
-"""Seconds. A home that owes an answer is reminded so often, and is silent after so long."""
+"""Seconds: between reminders to a home that owes an answer, and until it counts as silent."""
 
 GONE_AFTER = 1.0
-"""Seconds in which the network says again and again that nobody has a home's name, and nothing is heard of the home:
-then it is gone. Once is not enough, because a relay that has lost its connection may be back in a moment."""
+"""Seconds for which the network must keep reporting that a home's name is absent, with nothing heard from the home,
+until the home counts as gone. One report is not enough: a relay that lost its connection may be back in a moment."""
 
 LONGEST_PROBE_PAUSE = 30.0
-"""Seconds between two reminders, at most, while there is no other relay to go to."""
+"""Maximum seconds between two reminders while there is no other relay to go to."""
 
 MOST_STRAIN = 4
-"""So many times longer all waits are, at most, for a leaf that has to leave one relay after the other: who is slow
-because many come at once must not get slower by their coming and going."""
+"""Maximum factor by which all waits grow for a leaf that has to leave one relay after another. A relay that is slow
+because many leaves come at once must not get slower because they come and go."""
 
 CALM = 60.0
-"""Seconds without such a leave after which waits are as short as at first."""
+"""Seconds without leaving a relay after which waits are as short as at first."""
 
 LATE, HELD_UP = 0.1, 4.0
-"""Seconds, and how many times. If this leaf looks later than it should, it was itself held up, and so many times that
-is forgiven: a packet has to come through several hands here, and each was as late."""
+"""Seconds, and a factor. If this leaf looks at its homes later than it should, it was held up itself, and forgives this
+many times the delay: a packet passes through several stages here, each of which was as late."""
 
 PATIENCE_CUT_OFF = 10.0
-"""Seconds that each relay is given in turn while none answers, and one that is tried while others answer: to wait for
-it costs nothing. No relay is given more."""
+"""Seconds given to each relay in turn while none answers, and to one that is tried while others answer, since waiting
+for it costs nothing. No relay gets more."""
 
 SLOWNESS = 2.0
-"""The wait for an answer is this many times the time that recent answers took, so that a distant relay is not left."""
+"""How many times longer than recent answers took the leaf waits for an answer, so that it keeps a distant relay."""
 
 REST = 30.0
-"""Seconds in which a relay that was silent is not tried again, if there is another one."""
+"""Seconds for which a relay that was silent is not tried again, if there is another one."""
 
 REVIEW_EVERY = 600.0
-"""Seconds, and up to twice as many, after which a leaf looks whether a relay is back that it would rather talk to."""
+"""Seconds, up to twice as many, between checks whether a relay that this leaf prefers is back."""
 
 RETURN_WITHIN = 60.0
-"""Seconds within which leaves go back to a relay that says that it is here: not all at once."""
+"""Seconds within which leaves return to a relay that announces itself, so that they do not all come at once."""
 
 
 class Looked(NamedTuple):
-    """What a look at the homes says to do."""
+    """What to do after a look at the homes."""
 
     dropped: tuple[str, ...] = ()
-    """The names of relays that are no homes any more, because they were silent."""
+    """The names of relays that are no longer homes because they were silent."""
     replaced: tuple[str, ...] = ()
-    """The names of those that answer, and were homes only while a better one did not."""
+    """The names of relays that answer, but were homes only while a better one did not."""
     greeted: tuple[str, ...] = ()
-    """The names of those to say hello to: they have not said who they are."""
+    """The names of relays to greet, because they have not introduced themselves."""
     is_reminded: bool = False
-    """Whether to say again what was not acknowledged."""
+    """Whether to repeat what was not acknowledged."""
 
 
 class _Home:
@@ -85,7 +85,7 @@ class _Home:
         self.probe_at, self.pause = 0.0, PROBE_EVERY
 
     def is_heard(self, now: float) -> float:
-        """Note that it has said something. Return how long an answer took: what was silent was away, and not slow."""
+        """Note a message. Return how long the answer took; 0 if it was silent, because it was away then, not slow."""
         took = 0.0 if self.waits_since is None or self.is_silent else now - self.waits_since
         self.waits_since = self.gone_since = None
         self.is_silent, self.pause = False, PROBE_EVERY
@@ -98,7 +98,7 @@ class Homes:
     Args:
         leaf: Its name.
         most: How many relays it talks to.
-        places: Where relays are; `ANY_RELAY` for all that say that they are here.
+        places: Where relays are; `ANY_RELAY` for any that announces itself.
         named: Whether places are names.
 
     >>> homes = Homes("web-9", 1, ["relay-a", "relay-b", "relay-c"], named=True)
@@ -110,21 +110,21 @@ class Homes:
     def __init__(self, leaf: str, most: int, places: Iterable[str], *, named: bool) -> None:
         self._leaf, self._most, self._named = leaf, most, named
         self.takes_any = False
-        """Whether every relay will do that says that it is here."""
+        """Whether any relay that announces itself will do."""
         self._places: dict[str, int] = {}
-        """The known places, each with its rank: the least is the best."""
+        """The known places, each with its rank. The lowest is the best."""
         self._homes: dict[str, _Home] = {}
         self._resting: dict[str, float] = {}
         """Places that were silent, each with the time until which it is not tried."""
         self._strain = 1
         self._left_at = 0.0
-        """How many times longer waits are, and since when."""
+        """The factor by which waits are longer, and since when."""
         self._slowest = 0.0
-        """How many seconds a slow answer took: half as many after each that was quicker."""
+        """Seconds that a slow answer took. Decays by half with each quicker answer."""
         self._due: float | None = None
-        """When it should be looked at again, as of the last look."""
+        """When the next look was due, as of the last one."""
         self._displaced: list[str] = []
-        """The names of homes that had to make room, because another relay says that it is here."""
+        """The names of homes that had to make room for another relay that announced itself."""
         self._review_at: float | None = None
         self._began_at: float | None = None
         self.is_cut_off = False
@@ -134,7 +134,7 @@ class Homes:
     # What is known of relays.
 
     def offer(self, places: Iterable[str]) -> None:
-        """Take a new list of places. A home that is not in it any more stays as long as it answers."""
+        """Take a new list of places. A home that is no longer listed stays as long as it answers."""
         offered = list(dict.fromkeys(places))
         self.takes_any = self.takes_any or ANY_RELAY in offered
         kept = [place for place, home in self._homes.items() if home.is_met] if self._places else []
@@ -142,7 +142,7 @@ class Homes:
         self._places = {place: _rank(self._leaf, place) for place in found}
 
     def found(self, name: str, now: float) -> None:
-        """Note that a relay says that it is here. Only where relays go by names is that a place."""
+        """Note that a relay announces itself. That is a place only if relays are found by name."""
         if not self._named or name in self._homes:
             return
         if name not in self._places and self.takes_any and len(self._places) < MAX_PLACES:
@@ -157,55 +157,55 @@ class Homes:
             self._review_at = soon if self._review_at is None else min(self._review_at, soon)
 
     def reached(self, name: str, place: str) -> None:
-        """Note who is at a place that is dialled."""
+        """Note the name of the relay at a place that was dialled."""
         home = self._homes.get(place)
         if home is not None and home.name != name:
             home.name, home.is_met = name, False
 
     def met(self, name: str, now: float) -> None:
-        """Note that a home has said who it is, and that it is a relay."""
+        """Note that a home has introduced itself, as a relay."""
         for home in self._homes.values():
             if home.name == name:
                 home.is_met = True
         self.heard(name, now)
 
     def heard(self, name: str, now: float) -> None:
-        """Note that a home has said something."""
+        """Note that a home has sent something."""
         for home in self._homes.values():
             if home.name == name and (took := home.is_heard(now)) > 0.0:
                 self._slowest = max(took, 0.5 * self._slowest)
 
     def left(self, name: str, now: float) -> None:
-        """Note that a home has said farewell, or that who is there is no relay: look elsewhere."""
+        """Note that a home has said farewell, or is not a relay. The next look finds another one."""
         for home in tuple(self._homes.values()):
             if home.name == name:
                 home.is_met, home.is_silent = False, True
                 self._resting[home.place] = now + REST
 
     def gone(self, name: str, now: float) -> None:
-        """Note that the network says that nobody has a home's name at present. Anything heard of it refutes that."""
+        """Note that the network reports a home's name as absent. Any message from the home refutes that."""
         for home in self._homes.values():
             if home.name == name:
                 if home.gone_since is None or now < home.gone_since:
                     home.gone_since = now
                 home.is_silent = home.is_silent or now >= home.gone_since + GONE_AFTER
 
-    # Whom to talk to.
+    # Which homes to talk to.
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """The places of the homes, the best first."""
+        """The places of the homes, best first."""
         return tuple(sorted(self._homes, key=self._rank_of))
 
     @property
     def talking(self) -> tuple[str, ...]:
-        """The names of the homes that are met and not silent, the best first."""
+        """The names of the homes that are met and not silent, best first."""
         homes = (self._homes[place] for place in self.wanted)
         return tuple(home.name for home in homes if home.name is not None and home.is_met and not home.is_silent)
 
     @property
     def are_all_talking(self) -> bool:
-        """Whether as many relays answer as this leaf wants to talk to."""
+        """Whether enough relays answer."""
         return len(self.talking) >= self._most
 
     @property
@@ -215,7 +215,7 @@ class Homes:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the homes, as far as they are known."""
+        """The names of the homes, where known."""
         return tuple(home.name for home in self._homes.values() if home.name is not None)
 
     def has(self, name: str) -> bool:
@@ -223,7 +223,7 @@ class Homes:
         return any(home.name == name for home in self._homes.values())
 
     def due_at(self) -> float | None:
-        """Return when to look again, if nothing happens."""
+        """Return when to look next, if nothing happens."""
         times = [home.probe_at for home in self._homes.values() if home.waits_since is not None]
         waiting = [home for home in self._homes.values() if not home.is_silent]
         times += [home.waits_since + self._patience(home) for home in waiting if home.waits_since is not None]
@@ -236,11 +236,11 @@ class Homes:
         return min(times, default=None)
 
     def look(self, now: float, owes: Callable[[str], bool]) -> Looked:
-        """Leave homes that are silent, take others, and return what to do.
+        """Leave silent homes, take others, and return what to do.
 
         Args:
             now: The time.
-            owes: Whether a relay has not answered something.
+            owes: Returns whether a relay owes an answer.
         """
         self._forgive_being_late(now)
         if not self._left_at <= now < self._left_at + CALM:
@@ -270,7 +270,7 @@ class Homes:
         return Looked(tuple(dropped), tuple(replaced), tuple(greeted), is_reminded)
 
     def _note_whether_cut_off(self, now: float) -> None:
-        """Once nobody is left to try, it stays so until a relay answers."""
+        """Once no relay is left to try, the leaf stays cut off until one answers."""
         self._began_at = now if self._began_at is None else min(self._began_at, now)
         is_silent = all(home.is_silent for home in self._homes.values())
         if self.talking:
@@ -284,7 +284,7 @@ class Homes:
         return min(max(self._strain * SILENT_AFTER, SLOWNESS * self._slowest), PATIENCE_CUT_OFF)
 
     def _is_extra(self, home: _Home) -> bool:
-        """Return whether a home is only tried, while enough others answer."""
+        """Return whether a home is only on trial, while enough others answer."""
         return not home.is_met and self.are_all_talking
 
     def _forgive_being_late(self, now: float) -> None:
@@ -295,7 +295,7 @@ class Homes:
                 home.probe_at += late
 
     def _leave(self, now: float) -> tuple[list[str], list[str]]:
-        """Leave silent homes if there is another one to go to, and those that are too many. Return both, apart."""
+        """Leave silent homes if there are others to go to, and surplus homes. Return the names of both, separately."""
         left: list[_Home] = []
         working = [place for place in self.wanted if self._homes[place].is_met and not self._homes[place].is_silent]
         if self.is_cut_off:  # then all are tried in turn
@@ -315,7 +315,7 @@ class Homes:
         return displaced + _names(left), _names(surplus)
 
     def _review(self, now: float) -> None:
-        """Try a relay again that this leaf would rather talk to. The present ones are kept until it has answered."""
+        """Try a relay that this leaf prefers again. The present homes stay until it has answered."""
         if self._review_at is not None and now < self._review_at <= now + 2.0 * REVIEW_EVERY:
             return
         is_first, self._review_at = self._review_at is None, now + REVIEW_EVERY * (1.0 + _unit(self._leaf, ""))
@@ -336,7 +336,7 @@ class Homes:
         return greeted
 
     def _spare(self, now: float) -> list[str]:
-        """Return the places that can be tried now, the best first."""
+        """Return the places that can be tried now, best first."""
         free = [place for place in self._places if place not in self._homes and now >= self._resting.get(place, now)]
         return sorted(free, key=self._rank_of)
 
@@ -357,5 +357,5 @@ def _rank(leaf: str, place: str) -> int:
 
 
 def _unit(leaf: str, place: str) -> float:
-    """Return a number in [0, 1) that is this pair's own."""
+    """Return a number in [0, 1) that depends on this pair."""
     return _rank(place, leaf) / 2.0**64

@@ -1,8 +1,8 @@
-"""Where packets come in: what is let in, and what is said in answer to control messages.
+"""Where packets come in: which are accepted, and the answers to control messages.
 
-Protocol messages go to the agent as they are. Control messages (`control_messages.py`) are for the machine: who is
-here, controls, rewards for this member's decisions, questions. What cannot be right is refused, counted, and changes
-nothing.
+Protocol messages go to the agent unchanged. The machine handles control messages (`control_messages.py`):
+introductions, controls, rewards for this member's decisions, questions. What cannot be right is refused and counted,
+and changes nothing.
 """
 
 import logging
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from cobandit.live.machine.machine import Machine
 
 MAX_UNPROVED_MEMBERS = 4096
-"""Members that are known where nothing proves a name: names are easily made up there."""
+"""How many members may be known where nothing proves names, because names are easily made up."""
 
 MOST_LISTED = 10
-"""So many arms are named where two members have different ones."""
+"""How many arms are listed where two members have different ones."""
 
 
 JUST_HEARD = 60.0
@@ -39,15 +39,16 @@ JUST_HEARD = 60.0
 
 
 class Inbound:
-    """One member's ear."""
+    """Receives packets for one member."""
 
     def __init__(self, machine: "Machine") -> None:
         self._machine = machine
         self._answered: dict[str, bytes] = {}
-        """Who has answered since the start, and was here before: the digest of the settings that it had."""
+        """Members that were here before and have answered since the start, each with the digest of its settings
+        then."""
 
     def hear(self, packet: bytes, sender: str | None, now: float) -> None:
-        """Take a packet, with its sender's name if that is proved."""
+        """Process a packet, with its sender's name if that is proved."""
         machine = self._machine
         try:
             content: Message | AnyControlMessage = machine.terms.versions.packets.decode(packet, machine.terms.group)
@@ -89,11 +90,11 @@ class Inbound:
             machine.refuse(Refusal.ABSURD, sender, str(error))
 
     def forget(self, peer: str) -> None:
-        """Keep nothing in mind for a peer that is gone."""
+        """Keep nothing about a peer that is gone."""
         self._answered.pop(peer, None)
 
     def _receive(self, message: Message, now: float) -> Outcome:
-        """Give a message to the agent. Who has said farewell is forgotten, also if something comes late."""
+        """Pass a message to the agent. A peer that has said farewell is forgotten, even if a late message arrives."""
         machine, sender = self._machine, message.sender
         outcome = machine.agent.receive(message, now)
         machine.take(outcome)
@@ -113,12 +114,12 @@ class Inbound:
             machine.holding.superseded()
 
     def _check_role(self, content: Message | AnyControlMessage, sender: str | None) -> None:
-        """Refuse who speaks as a relay and whose certificate does not say so now, whatever it said and was before.
+        """Refuse a sender that acts as a relay if its certificate does not say so now, whatever it was before.
 
-        Where nothing is proved, all are believed.
+        Where nothing is proved, all senders are believed.
 
         Raises:
-            PeerError: It must not pass on what others observed.
+            PeerError: It must not pass on observations of others.
         """
         does = _relayed(content)
         if does is not None and sender is not None and self._machine.guard.may_relay(sender) is False:
@@ -128,14 +129,14 @@ class Inbound:
             )
 
     def _is_one_too_many(self, content: Message | AnyControlMessage, sender: str | None) -> bool:
-        """Return whether a newcomer says hello whose name nothing proves, and there are enough of those."""
+        """Return whether this is the hello of a newcomer with an unproved name, and there are too many of those."""
         if sender is not None or not isinstance(content, control_messages.Hello):
             return False
         agent = self._machine.agent
         return content.sender not in agent.peers and len(agent.peers) >= MAX_UNPROVED_MEMBERS
 
     def _is_affordable(self, content: Message | AnyControlMessage, now: float) -> bool:
-        """Return whether a peer has not said too often lately what costs much to hear and to answer."""
+        """Return whether a peer is within its limits for messages that are expensive to process and to answer."""
         guard = self._machine.guard
         match content:
             case control_messages.Hello():
@@ -152,7 +153,7 @@ class Inbound:
         return not is_repetition or guard.may_repeat(content.sender, now)
 
     def _refuse_unread(self, error: PeerError, sender: str | None, now: float) -> None:
-        """Refuse a packet that cannot be read. Who writes in a version that is not read here is told which are."""
+        """Refuse a packet that cannot be read. A sender of an unreadable version is told which versions can be read."""
         machine = self._machine
         machine.refuse(reason_of(error), sender, str(error))
         if not isinstance(error, FutureError) or sender is None:
@@ -161,7 +162,7 @@ class Inbound:
             machine.answer_with(sender, machine.introduction.hello())
 
     def _open(self, message: AnyControlMessage, now: float) -> None:
-        """Open a control message. Some may come from anybody who can speak here, and could become a member."""
+        """Process a control message. Some may come from any sender that could become a member."""
         machine = self._machine
         if message.sender == machine.terms.name:
             raise PeerError(f"{message.sender} received a message from itself: do two processes run under one name?")
@@ -187,7 +188,7 @@ class Inbound:
                 self._open_from_member(message, now)
 
     def _open_pen(self, message: control_messages.PenMessage, now: float) -> None:
-        """Open a message about pens. Who has no pen has no name, so it may come from anybody who can speak here."""
+        """Process a message about pens. Any sender that could join may send one: without a pen it has no name."""
         lending, holding = self._machine.lending, self._machine.holding
         match message:
             case control_messages.PenAsked() if lending is not None:
@@ -230,9 +231,9 @@ class Inbound:
     def _take_over(self, message: control_messages.RewardsToBring, now: float) -> None:
         """Take rewards for decisions of others that can be brought on from here, and say which they are.
 
-        What a leaf or a member of a mesh has is taken whatever becomes of it. Another relay has what it cannot bring to
-        anybody itself: of that only what is for members that are here, and if they are there too, who were just heard
-        here. So nothing goes round in circles.
+        From a leaf or a member of a mesh, all are taken, whatever becomes of them. Another relay sends what it cannot
+        deliver itself. From that, only rewards for members present here are taken; if the sender takes the member to be
+        present there too, only if it was just heard here. So no reward travels in circles.
         """
         machine, taken = self._machine, list[str]()
         is_led = machine.agent.peers.is_relay(message.sender)
@@ -240,7 +241,7 @@ class Inbound:
             try:
                 member = read(token).member
             except LocalError:
-                taken.append(token)  # nobody can ever count it
+                taken.append(token)  # it can never be counted
                 continue
             owner = counts_for(member)
             if machine.terms.name in (member, owner):
@@ -255,7 +256,7 @@ class Inbound:
             machine.answer_with(message.sender, said)
 
     def _can_bring(self, owner: str, now: float, *, is_doubtful: bool) -> bool:
-        """Return whether a member is here; and, if another relay doubts that, whether it was just heard here."""
+        """Return whether a member is present; if another relay doubts that, whether it was just heard here."""
         agent = self._machine.agent
         heard = agent.peers.last_heard(owner) if agent.peers.is_present(owner) else None
         return heard is not None and not (is_doubtful and abs(now - heard) > JUST_HEARD)
@@ -263,7 +264,7 @@ class Inbound:
     def _takes(self, token: str, reward: float) -> bool:
         """Return whether a reward that was brought here need not be brought again: it is counted, kept, or refused.
 
-        A relay takes rewards for pens of other relays too, and brings them there.
+        A relay also takes rewards for pens of other relays, and brings them there.
         """
         machine = self._machine
         try:
@@ -276,13 +277,13 @@ class Inbound:
             machine.alerts.say_once(logging.WARNING, LogEvent.REWARD_REFUSED, f"a reward was refused: {error}")
             return not isinstance(error, NotNowError)
         if taken is Taken.ON_ITS_WAY:
-            machine.rewards_for_others.keep(machine.clock.now())  # with this step, in which it is acknowledged
+            machine.rewards_for_others.keep(machine.clock.now())  # in this step, which also acknowledges it
         return taken is not Taken.NOT_YET
 
     def _meet(self, hello: control_messages.Hello, now: float) -> None:
         machine = self._machine
         if hello.is_leaf and not machine.terms.is_relay:
-            return  # it looks for relays
+            return  # it is looking for relays
         known = machine.agent.peers.presence_of(hello.sender)
         presence = Presence(
             hello.sender,
@@ -312,14 +313,14 @@ class Inbound:
         is_news = known is None or (known.session, known.number) != (hello.session, hello.notice)
         if is_news:
             self._compare_arms(hello)
-        # Its question may come again because the answer was lost; or because the network doubles packets.
+        # A question may be repeated because the answer was lost, or because the network duplicates packets.
         is_question = hello.wants_answer or (hello.answers is None and is_news)
-        is_later = known is not None and is_news  # few enough: see `_is_affordable`
+        is_later = known is not None and is_news  # rare enough: see `_is_affordable`
         if is_question and (is_later or machine.discovery.may_answer(hello.sender, now, is_member=known is not None)):
             self._answer(hello)
 
     def _answer(self, hello: control_messages.Hello) -> None:
-        """Answer a hello. Of two newcomers, each asks whether the other is one: then neither waits for the other."""
+        """Answer a hello. Of two newcomers, each asks whether the other is one, so that neither waits for the other."""
         machine, said = self._machine, (hello.session, hello.notice)
         is_asked = (
             machine.introduction.awaits_settings and hello.is_new and hello.sender not in machine.discovery.newcomers
@@ -343,7 +344,7 @@ class Inbound:
         )
 
     def _hear_controls(self, message: control_messages.ControlsTold) -> None:
-        """Take settings, from whomever: an operator, a member, or one whose greeting was lost."""
+        """Take settings from any sender: an operator, a member, or a member whose greeting was lost."""
         machine, sender = self._machine, message.sender
         if machine.controls.has_news(message.settings) and not machine.guard.may_set(sender, machine.clock.now()):
             machine.guard.refuse(Refusal.TOO_OFTEN, None, machine.clock.now())
@@ -364,13 +365,13 @@ class Inbound:
         if sender in machine.agent.peers:
             machine.outbox.controls_heard(sender, told)
             machine.answer_with(sender, control_messages.ControlsHeard(machine.terms.name, machine.controls.digest))
-        # All of them, and not older ones, which were late; they may come in several parts.
+        # Only a complete and current set counts, not a late one. It may arrive in several parts.
         if self._answered.get(sender) in (told, machine.controls.digest):
             machine.introduction.heard_settings(sender)
 
 
 def _relayed(content: Message | AnyControlMessage) -> str | None:
-    """Return what a sender does that only a relay may do, if anything."""
+    """Return what a sender does that only a relay may do, or `None`."""
     if not isinstance(content, Share | Notice):
         is_relay = isinstance(content, control_messages.Hello) and content.is_relay
     else:

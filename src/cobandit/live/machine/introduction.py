@@ -1,4 +1,4 @@
-"""How a member says that it is here, and hears what the others have set before it decides for the first time."""
+"""How a member introduces itself, and learns what the others have set before its first decision."""
 
 from typing import TYPE_CHECKING
 
@@ -8,22 +8,22 @@ if TYPE_CHECKING:
     from cobandit.live.machine.machine import Machine
 
 DECLARE_WITHIN = 0.1
-"""Seconds after which the others hear of a bandit that was declared, and of all that were since."""
+"""Seconds until the others hear of a declared bandit, together with all that were declared in the meantime."""
 
 
 class Introduction:
-    """The greetings of one member."""
+    """The introductions of one member."""
 
     def __init__(self, machine: "Machine") -> None:
         self._machine = machine
         self.due_at: float | None = None
-        """When to say that this member is here again, with more bandits."""
+        """When to introduce this member again, with more bandits."""
         self.introduced_as: tuple[int, int] | None = None
-        """The session and notice of the first hello since this start: answers to earlier ones may be old."""
+        """The session and notice of the first hello since this start. Answers to earlier ones may be old."""
         self.awaits_settings = False
-        """Whether it has just started, and does not know yet what the others have set."""
+        """Whether this member has just started, and does not know yet what the others have set."""
         self.settings_from: str | None = None
-        """Who told it the settings first, since this start; `None` if nobody has yet."""
+        """The first member to send its settings since this start; `None` if none has."""
 
     def look(self, now: float) -> None:
         """Do what is due."""
@@ -31,7 +31,7 @@ class Introduction:
             self.introduce()
 
     def introduce(self) -> None:
-        """Say to every known peer that this member is here."""
+        """Announce this member to every known peer."""
         machine, terms, self.due_at = self._machine, self._machine.terms, None
         if machine.holding is not None and machine.holding.is_out_of_session:
             machine.holding.superseded()
@@ -41,19 +41,19 @@ class Introduction:
             self.introduced_as = (machine.agent.session, machine.agent.presence.number)
 
     def introduce_soon(self) -> None:
-        """Say that this member is here within a moment: of several bandits that are declared in a row, only once."""
+        """Announce this member in a moment, so that several bandits declared in a row need only one announcement."""
         if self.due_at is None:
             self.due_at = self._machine.clock.now() + DECLARE_WITHIN
 
     def greet(self, peer: str) -> None:
-        """Say to a peer that can be reached now that this member is here, and again until it is known who that is."""
+        """Greet a peer that has become reachable, and again until it introduces itself."""
         machine = self._machine
         machine.answer_with(peer, self.hello(wants_answer=True))
         if peer not in machine.agent.peers:
             machine.discovery.greeted(peer, machine.clock.now())
 
     def hello(self, *, wants_answer: bool = False, answers: tuple[int, int] | None = None) -> control_messages.Hello:
-        """Return how this member introduces itself."""
+        """Return this member's introduction."""
         machine, presence = self._machine, self._machine.agent.presence
         return control_messages.Hello(
             machine.terms.name,
@@ -73,11 +73,11 @@ class Introduction:
         )
 
     def heard_settings(self, sender: str) -> None:
-        """Note that a member has answered and told its settings, or that it has no others than this one."""
+        """Note that a member has answered and sent its settings, or that it has the same ones."""
         self.settings_from = self.settings_from or sender
 
     def settings_known(self) -> None:
-        """Note that the wait of a start is over, and answer the leaves again that wait for this relay's word."""
+        """Note that the wait at the start is over, and answer again the leaves that wait for this relay."""
         machine, self.awaits_settings = self._machine, False
         waiting, machine.discovery.waiting = machine.discovery.waiting, {}
         for leaf, hello in waiting.items():

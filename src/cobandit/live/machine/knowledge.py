@@ -1,7 +1,7 @@
-"""What the decider is told: all that is known, and which of its own rewards are part of that already.
+"""What is published to the decider: all that is known, and which of its own rewards that already includes.
 
-This file owns where what was decided is counted, and how many of the decider's rewards the agent has taken. It does not
-know when to publish, and computes no odds.
+This file owns where decisions are counted, and how many of the decider's rewards the agent has taken. It does not know
+when to publish, and computes no odds.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from cobandit.values.tally import Arm, ArmTally
 
 
 def placed_of(agent: Agent, settled: Iterable[Settled], reports: Iterable[Report]) -> dict[At, tuple[ArmTally, ...]]:
-    """Return the rewards of decisions and the reports, added up by where they are counted and by arm.
+    """Return rewards and reports, added up by place and arm.
 
     Args:
         agent: Knows the quantum of each bandit.
@@ -38,11 +38,11 @@ def placed_of(agent: Agent, settled: Iterable[Settled], reports: Iterable[Report
 
 
 def units_in(agent: Agent, arm: str, reward: float) -> int:
-    """Return a reward in quanta of the bandit that a full name says, as far as an agent knows that.
+    """Return a reward in quanta of the bandit in a full name, as far as the agent knows it.
 
     Raises:
         NotNowError: The bandit was never served here.
-        LocalError: The reward is not in its range.
+        LocalError: It is outside the range.
     """
     bandit = agent.bandit(name := split(arm)[0][0])
     if bandit is None:
@@ -51,7 +51,7 @@ def units_in(agent: Agent, arm: str, reward: float) -> int:
 
 
 class Offer(Protocol):
-    """What may be chosen: `Operations`, or the part of it that concerns one bandit."""
+    """What may be chosen: `Operations`, or its counterpart for one bandit."""
 
     @property
     def offered(self) -> tuple[Arm, ...]:
@@ -63,18 +63,18 @@ class Offer(Protocol):
 
     @property
     def control_arm(self) -> Arm | None:
-        """If the kill switch is on: the only arm to choose."""
+        """The only arm to choose, if the kill switch is on."""
 
 
 class Knowledge:
-    """What one member knows of one place, for its decider."""
+    """What one member knows about one place, for its decider."""
 
     def __init__(self, agent: Agent, operations: "Offer", odds: Odds, at: At = PLAIN) -> None:
         self._agent, self._operations, self._odds, self._at = agent, operations, odds, at
         self._absorbed: dict[Arm, list[int]] = {}
 
     def take(self, tallies: Iterable[ArmTally]) -> None:
-        """Note that the agent has taken rewards of the decider."""
+        """Note that the agent has taken rewards from the decider."""
         for arm, count, units, _ in tallies:
             absorbed = self._absorbed.setdefault(arm, [0, 0])
             absorbed[0] += count

@@ -1,7 +1,7 @@
-"""What a leaf does besides: it greets its homes, hears nobody else, and parts from those that it leaves.
+"""What a leaf does in addition: it greets its homes, ignores other senders, and parts from homes that it leaves.
 
-A leaf talks to relays only (`homes.py` says to which). This file owns whose messages a leaf takes, and what it says to
-those whose are not taken. It does not know how relays are found, and counts nothing.
+A leaf talks only to relays (`homes.py` chooses them). This file owns whose messages a leaf accepts, and what it answers
+to other senders. It does not know how relays are found, and counts nothing.
 """
 
 import logging
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from cobandit.live.machine.machine import Machine
 
 MAX_NAMED = 5
-"""Of more places than this, only so many are named."""
+"""If there are more places than this, only this many are named."""
 
 
 class Leaf:
-    """One member that is a leaf."""
+    """The leaf's part of one member."""
 
     def __init__(self, machine: "Machine", homes: Homes) -> None:
         self._machine, self.homes = machine, homes
         self._parted = set[str]()
-        """Relays that were told that this leaf is not theirs any more."""
+        """Relays that were told that this leaf is no longer theirs."""
 
     def begin(self) -> None:
-        """Keep nobody in mind from earlier starts: who is a home is heard again soon."""
+        """Forget peers from earlier starts. The homes will be heard again soon."""
         machine = self._machine
         for peer in machine.peers:
             machine.take(machine.agent.forget(peer, machine.clock.now()))
 
     def admits(self, content: Message | AnyControlMessage, now: float) -> bool:
-        """Return whether a leaf takes a message: from its homes, and questions from anybody."""
+        """Return whether a leaf accepts a message: anything from its homes, and questions from any sender."""
         homes, sender = self.homes, content.sender
         if isinstance(content, control_messages.StatusAsked | control_messages.PenAsked | control_messages.PenOver):
-            return True  # also from who is no home: a relay that was one may say that a pen is over
+            return True  # even if not from a home: a former home may say that a pen is over
         if not homes.has(sender):
             if isinstance(content, control_messages.Hello) and content.is_relay:
                 homes.found(sender, now)
@@ -55,32 +55,33 @@ class Leaf:
         return True
 
     def reached(self, name: str, place: str) -> None:
-        """Say hello to who is at a place that is dialled, if it is a home."""
+        """Greet the relay at a place that was dialled, if it is a home."""
         self.homes.reached(name, place)
         if self.homes.has(name):
             self._greet(name)
 
     def greet_all(self) -> None:
-        """Say hello to every home: this leaf can reach them now."""
+        """Greet every home, now that this leaf can reach them."""
         for name in self.homes.names:
             self._greet(name)
 
     def look(self, now: float) -> None:
-        """Look after the homes: part from those that are silent, and greet the next ones."""
+        """Check the homes: part from silent ones, and greet new ones."""
         machine = self._machine
         for name in self.homes.talking:
             if not machine.agent.peers.is_present(name):
                 self.homes.left(name, now)
         looked = self.homes.look(now, machine.awaits)
         for name in (*looked.dropped, *looked.replaced):
-            if name in machine.agent.peers:  # or it was never more than tried
+            if name in machine.agent.peers:  # otherwise it was only tried
                 level, why = logging.WARNING, "which does not answer: it goes to another one"
                 if name in looked.replaced:
                     level, why = logging.INFO, "because the one that it prefers answers"
                 machine.alerts.say(level, LogEvent.RELAY_LEFT, f"has left the relay {name}, {why}", name)
                 self._part(name, now)
                 machine.forget(name)
-        # A relay may say hello, and be a home again, before it is greeted: it must not go by the farewell.
+        # A relay may introduce itself and be a home again before it is greeted. The earlier farewell must not stand
+        # then.
         parted = [name for name in self.homes.talking if name in self._parted]
         for name in dict.fromkeys((*looked.greeted, *parted)):
             self._greet(name)
@@ -100,7 +101,7 @@ class Leaf:
 
     def _greet(self, name: str) -> None:
         machine = self._machine
-        if name in self._parted:  # the farewell is the last word until there is a later one
+        if name in self._parted:  # the farewell holds until there is a later message
             self._parted.discard(name)
             machine.introduction.introduce()
         machine.answer_with(name, machine.introduction.hello(wants_answer=True))

@@ -1,8 +1,8 @@
-"""The lender's side of pens: who gets one, who may speak with it, when it is over, and whose a reward is.
+"""The lender's side of pens: who gets one, who may speak with it, when it is over, and who counts a reward.
 
-A relay is the one judge of what the pens that it made have settled (`cobandit.core.pens`). A reward for a decision of
-one of them comes here from anywhere, and passes the *gate*: it is brought to the holder, or counted here, once, or was
-counted before, or is given up. What is counted and that its number is settled is one record of the journal.
+A relay alone decides what the pens that it made have settled (`cobandit.core.pens`). Rewards for their decisions arrive
+here from any member and pass the *gate*: a reward is forwarded to the holder, counted here, once, recognized as counted
+before, or given up. The observation and its number are one record of the journal.
 
 This file owns the book and the gate. It does not know how packets travel, and makes no decisions.
 """
@@ -39,29 +39,29 @@ if TYPE_CHECKING:
     from cobandit.live.machine.machine import Machine
 
 MAX_LENT_AT_ONCE, MAX_LENT_PER_SECOND = 5000, 100
-"""Pens that are lent: names of askers are easily made up."""
+"""Limits on lending, because names of askers are easily made up."""
 
 MAX_TOTALS_AT_ONCE, MAX_TOTALS_PER_SECOND = 65_536, 8_192
-"""Totals that are handed over with pens, all together. A pen beyond that is lent without those beside the plain bandit,
-which its holder hears the usual way once it speaks: who only asks is cheap."""
+"""Limits on totals that are handed over with all pens together. Beyond them, a pen is lent only with those of the plain
+bandit, and its holder receives the rest the usual way once it speaks. So merely asking is cheap for the relay."""
 
 ASK_EVERY, ASK_LONGEST = 2.0, 60.0
-"""Seconds until the other relays are asked again what they know of pens that this one has forgotten."""
+"""Seconds until other relays are asked again about pens that this one has forgotten: at first, and at most."""
 
 GIVE_UP_AFTER = 600.0
-"""Seconds in which no other relay was met, after which nobody knows of a pen that this one has forgotten."""
+"""Seconds without meeting another relay after which no relay can know about a pen that this one has forgotten."""
 
 LOOKS = 64
-"""So often in the life of a decision it is looked which have become too old; not more often than once a minute."""
+"""How often decisions are checked for age within `expire_after`; never more often than once a minute."""
 
 
 def pen_key(secret: bytes, pen: str) -> bytes:
-    """Return what decisions of a pen are signed with."""
+    """Return the key that signs decisions of a pen."""
     return blake2b(pen.encode(), key=secret[:64], person=b"cobandit pen", digest_size=16).digest()
 
 
 class Lending:
-    """What one relay lends."""
+    """The lending side of one relay."""
 
     def __init__(self, machine: "Machine", book: Book, secret: bytes) -> None:
         self.book = book
@@ -71,22 +71,22 @@ class Lending:
         self._totals = Allowance(MAX_TOTALS_PER_SECOND, MAX_TOTALS_AT_ONCE)
         self._started_at = self._age_at = self._look_at = machine.clock.now()
         self._bringing: dict[str, None] = {}
-        """Pens whose holders say that they have taken rewards."""
+        """Pens whose holders acknowledged rewards that are not settled yet."""
         self._watched = 1
         """How many pens of other relays are peers."""
         self._told: dict[str, control_messages.LogTold] = {}
-        """What other relays have answered since this start."""
+        """The answers of other relays since this start."""
         self._ask_at: float | None = None
         self._ask_wait = ASK_EVERY
         self.veil: Callable[[str, bytes, bytes], bytes | None] = lambda *_: None
-        """Makes keys of pens readable for their receiver only: `Transport.veil`."""
+        """Encrypts a pen's key for its receiver: `Transport.veil`."""
         self.counted = self.given_up = 0
-        """Since this start: rewards of pens' decisions that were counted here, and that never will be."""
+        """Since this start: rewards for decisions of pens that were counted here, and that were given up."""
 
     # Who speaks.
 
     def listens(self, content: Message | AnyControlMessage, now: float) -> bool:
-        """Return whether a sender may say this. One that speaks with a pen it does not hold is told that it is over."""
+        """Return whether a sender may say this. Tell a sender that does not hold its pen that the pen is over."""
         machine, pen = self._machine, content.sender
         if lender_of(pen) != machine.terms.name:
             return True
@@ -110,7 +110,7 @@ class Lending:
             return
         if self._gives_way(question) or not self._allowance.take(now):
             return  # it asks again
-        nonce = question.sender.encode() + b"\0" + question.nonce  # who else has seen it gets another pen
+        nonce = question.sender.encode() + b"\0" + question.nonce  # another sender with this nonce gets another pen
         pen = self.book.lend(
             nonce,
             agent.incarnation,
@@ -137,7 +137,7 @@ class Lending:
             totals=given.totals,
             lender_session=given.lender_session,
             upto=given.upto,
-            settings=parts[0] if len(parts) == 1 else (),  # more than fit come the usual way
+            settings=parts[0] if len(parts) == 1 else (),  # more than fit are sent the usual way
             lease=self.book.lease,
             settled=given.settled,
             bandits=agent.bandits,
@@ -151,7 +151,7 @@ class Lending:
         machine.answer_with(question.sender, lent)
 
     def _veiled(self, lent: control_messages.PenLent, question: control_messages.PenAsked) -> control_messages.PenLent:
-        """Return a loan whose key others cannot read, if they can read packets and the receiver knows of veils."""
+        """Return a loan whose key is veiled, if others can read packets and the receiver supports it."""
         about = control_messages.about_key(lent, question.sender)
         key = self.veil(question.sender, about, lent.key) if question.reads_veiled else None
         return lent if key is None else msgspec.structs.replace(lent, key=key, is_key_veiled=True)
@@ -177,7 +177,7 @@ class Lending:
         return None
 
     def _differs(self, question: control_messages.PenAsked) -> str | None:
-        """Return what a process declares that cannot learn together with this relay."""
+        """Return which declaration of a process keeps it from learning with this relay, or `None`."""
         agent, name = self._machine.agent, self._machine.terms.name
         if bool(question.arms) != agent.has_plain:
             kind = "a group with one bandit" if agent.has_plain else "a fleet, whose bandits have names"
@@ -197,12 +197,12 @@ class Lending:
         return {one.name: one for one in self._machine.serving.all}
 
     def _others(self, question: control_messages.PenAsked) -> list[Bandit]:
-        """Return the bandits that a process declares otherwise than they are served here."""
+        """Return the bandits that a process declares differently from this relay."""
         served = self._served
         return [one for one in question.bandits if one.name in served and difference(served[one.name], one)]
 
     def _gives_way(self, question: control_messages.PenAsked) -> bool:
-        """Return whether bandits get another definition first, because nobody who is here declares them as they are."""
+        """Return whether bandits change their definition first, because no present member declares the old one."""
         others = {one.name: one for one in self._others(question)}
         if others:
             self._machine.serving.keep(others)
@@ -210,10 +210,10 @@ class Lending:
         return bool(others)
 
     def returned(self, message: control_messages.PenReturned, now: float) -> None:
-        """Take a pen back: to hand it on if all is held that was observed with it, or to end it.
+        """Take a pen back: to hand it on if this relay holds all its observations, or else to end it.
 
         Raises:
-            PeerError: The sender does not hold it, and has not held it before the pen that it speaks with.
+            PeerError: The sender does not hold it, and did not hold it before its present pen.
         """
         book, pen, sender = self.book, message.pen, message.sender
         is_next = message.upto is None and lender_of(sender) is not None and prefix_of(sender) == prefix_of(pen)
@@ -224,11 +224,11 @@ class Lending:
                 self.end(pen, "its holder goes on without it")
             elif self._machine.agent.peers.held_of(pen, message.session) >= message.upto:
                 floor = settled.floor_number(self._machine.agent.endpoint.replica, pen, incarnation_of(pen))
-                # Whatever it says: a number that is settled was given out.
+                # Whatever the holder says: a number that is settled was given out.
                 book.close(pen, max(message.next_number, self._next_number(pen)), self._lived(now), floor)
                 self._over(pen, now)
             else:
-                return  # its last words are still on their way; it asks again
+                return  # its last messages are still on their way, and it will ask again
         self._say_over(message.sender, pen, message.session)
 
     def _say_over(self, receiver: str, pen: str, session: int) -> None:
@@ -238,7 +238,7 @@ class Lending:
     # Time.
 
     def step(self, now: float) -> None:
-        """End pens whose holders are silent, let decisions become too old, and put silent pens of others aside."""
+        """End pens of silent holders, let old decisions expire, and put aside silent pens of other relays."""
         for pen in self.book.silent(now):
             self.end(pen, f"its holder was not heard for {self.book.lease:g} seconds")
         self._look_what_is_settled()
@@ -256,7 +256,7 @@ class Lending:
             self._ask_others()
 
     def _forget_silent(self, now: float) -> None:
-        """Put pens of other relays aside that are not heard: who holds one is remembered as soon as it speaks here."""
+        """Put aside silent pens of other relays. A holder is known again as soon as it speaks here."""
         agent = self._machine.agent
         pens = [peer for peer in agent.peers if lender_of(peer) not in (None, self._machine.terms.name)]
         self._watched = len(pens)
@@ -266,21 +266,21 @@ class Lending:
                 self._machine.forget(pen)
 
     def due_at(self) -> float | None:
-        """Return when to look again."""
+        """Return when to step next."""
         age_at = self._age_at if self.book.pens else None
         look_at = self._look_at if self._watched else None
         times = (self.book.due_at(), age_at, look_at, self._ask_at)
         return min((time for time in times if time is not None), default=None)
 
     def end(self, pen: str, why: str) -> None:
-        """End a pen, at what is held here."""
+        """End a pen with what this relay holds of it."""
         now = self._machine.clock.now()
         self.book.end(pen, self._lived(now))
         self._machine.alerts.say(logging.INFO, LogEvent.PEN_ENDED, f"the pen {pen} is ended: {why}", pen)
         self._over(pen, now)
 
     def _over(self, pen: str, now: float) -> None:
-        """Nobody holds a pen any more: its decisions are the lender's, and so are the rewards that waited for it."""
+        """Note that no process holds a pen: its decisions, and rewards that waited for it, are now the lender's."""
         machine = self._machine
         if pen in machine.agent.peers:
             machine.forget(pen)
@@ -328,7 +328,7 @@ class Lending:
         try:
             units = units_in(agent, claim.arm, reward)
         except NotNowError:
-            return Taken.NOT_YET  # who declared that bandit will tell of it
+            return Taken.NOT_YET  # a member that declares that bandit will announce it
         except LocalError as error:
             machine.alerts.say_once(logging.WARNING, LogEvent.REWARD_REFUSED, f"a reward was refused: {error}")
             return self._give_up()
@@ -355,14 +355,14 @@ class Lending:
         return Taken.ON_ITS_WAY
 
     def keeps(self, holder: str) -> bool:
-        """Return whether a peer holds a pen of this relay: it has no disk, so what it takes is kept until it counts."""
+        """Return whether a peer holds a pen of this relay. It has no disk, so rewards stay here until they count."""
         is_pen = self.book.is_lent(holder)
         if is_pen:
             self._bringing[holder] = None
         return is_pen
 
     def _look_what_is_settled(self) -> None:
-        """Let go of rewards that were brought to holders of pens, and are settled by what these have told since."""
+        """Drop rewards that were brought to holders of pens, and that the holders have since reported as settled."""
         machine, outbox = self._machine, self._machine.outbox
         for pen in tuple(self._bringing):
             known = (machine.agent.endpoint.replica, pen, incarnation_of(pen))
@@ -398,7 +398,7 @@ class Lending:
 
     @property
     def relays(self) -> tuple[str, ...]:
-        """Which other relays are known."""
+        """The other relays that are known."""
         agent = self._machine.agent
         said = ((peer, agent.peers.presence_of(peer)) for peer in agent.peers)
         return tuple(peer for peer, presence in said if presence is not None and presence.is_relay)
@@ -417,7 +417,7 @@ class Lending:
             self._machine.answer_with(relay, control_messages.LogAsked(name, agent.session))
 
     def judge_again(self) -> None:
-        """Look again at rewards that wait here for pens which nobody holds: more may be known since."""
+        """Judge again the rewards that wait here for pens without a holder: more may be known by now."""
         waiting = {peer for peer, _, _ in self._machine.outbox.rewards}
         for pen in waiting:
             if lender_of(pen) == self._machine.terms.name and not self.book.is_lent(pen):
@@ -430,7 +430,7 @@ class Lending:
         )
 
     def log_told(self, message: control_messages.LogTold) -> None:
-        """Take how far the log of another relay has come, if it was asked: others could name relays that are not."""
+        """Note how far another relay's log has come, if it was asked: others could name relays that do not exist."""
         agent, sender = self._machine.agent, message.sender
         said = agent.peers.presence_of(sender) if sender in agent.peers else None
         is_asked = self._ask_at is not None and message.asked == agent.session
@@ -438,7 +438,7 @@ class Lending:
             self._told[sender] = message
 
     def log_asked(self, message: control_messages.LogAsked) -> None:
-        """Say how far the log has come here, to a relay whose present session is known: earlier ones are not heard."""
+        """Say how far the log has come here, if a relay asks in its current session. Ignore earlier sessions."""
         agent, said = self._machine.agent, self._machine.agent.peers.presence_of(message.sender)
         if said is not None and said.is_relay and said.session == message.session:
             number = agent.peers.last_wanted_by(message.sender)

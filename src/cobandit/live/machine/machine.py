@@ -1,9 +1,9 @@
-"""What one member does about what comes in, without I/O: it takes inputs and returns what to write and what to send.
+"""The logic of one member, without I/O: it takes inputs, and returns what to write and what to send.
 
-The same agent as in the simulator is behind it. This file owns the order of a step, what it collects, and when the
-decider is told. What live members have besides observations is in parts of its own: packets (`inbound`), decisions
-that wait for their reward (`settling`), rewards for others, what operators do, odds, other processes of the same name.
-It knows no disk, no network, no loop and no other thread.
+It contains the same agent as the simulator. This file owns the order of a step, what a step collects, and when the
+decider gets new knowledge. Other concerns of live members have their own parts: packets (`inbound`), decisions that
+wait for their reward (`settling`), rewards for others, operators' actions, odds, other processes with the same name.
+This file knows no disk, no network, no loop and no other thread.
 """
 
 import logging
@@ -61,20 +61,20 @@ from cobandit.values.errors import NotNowError
 from cobandit.values.tally import Arm
 
 NOTE_LIFE_EVERY = 600.0
-"""Seconds after which a member with open decisions writes down that it has run, though nothing else has happened."""
+"""Seconds after which a member with open decisions records its running time, even if nothing else has happened."""
 
 
 class Machine:
-    """One member's business. Everything here happens on one thread."""
+    """The logic of one member. Everything here runs on one thread."""
 
     decider: Decider
-    """Where this member decides; made by `make_decider`."""
+    """Makes this member's decisions; created by `make_decider`."""
 
     settling: Settling
-    """How its decisions end; made with the decider."""
+    """Ends this member's decisions; created with the decider."""
 
     room: int = 2**20
-    """Bytes that a control message may have: less where packets are small."""
+    """Maximum bytes of a control message. Lower where packets are small."""
 
     def __init__(self, terms: Terms, restored: Restored, clock: Clock) -> None:
         self.terms = terms
@@ -97,7 +97,7 @@ class Machine:
             Effects(self.settings_changed, self.publish),
         )
         self.guardrails = Guardrails(self.agent, self.controls, self.alerts)
-        """What it does about second metrics of its bandits."""
+        """Watches the second metrics of its bandits."""
         if terms.guardrail is not None:
             self.guardrails.watch("", terms.guardrail, self.operations.freezer(), clock.now())
         self.rewards_for_others = RewardsForOthers(
@@ -107,38 +107,38 @@ class Machine:
         self.bandits = Bandits(
             terms.name, self.agent, self.controls, clock, Effects(self.settings_changed, self.publish)
         )
-        """The bandits with names."""
+        """The named bandits."""
         self.serving = Serving(self.agent, self.bandits.declared, self.alerts, clock, is_relay=terms.is_relay)
-        """Which of them are served here, and in whose definition."""
+        """Which named bandits are served here, and with which definition."""
         self._odds = Odds(self.agent)
         self._zero_watch = ZeroWatch(self.alerts, has_default=terms.default_units is not None)
         self.knowledge = Knowledge(self.agent, self.operations, self._odds)
         self.immediate = 0
-        """Shares that immediate broadcast would have sent since this start."""
+        """How many shares immediate broadcast would have sent since this start."""
         self._records: list[InputRecord] = []
         self._outgoing: list[tuple[str, Message | AnyControlMessage]] = []
         self.askers: list[str] = []
-        """Who wants to know how this member is."""
+        """Those that asked for this member's status."""
         self.fleet_askers: list[str] = []
-        """Who wants to know how everybody is: leaves, if this member is their relay."""
+        """Those that asked for the status of all members: leaves, if this member is their relay."""
         self.answers = Answers(terms.group)
-        """How others say that they are, while that is wanted here."""
+        """Collects the status of other members while that is wanted here."""
         self._has_new_settings = self._has_news = False
         self._candidates = self.agent.policy.candidates if self.agent.has_plain else ()
-        """Those that the decider knows of."""
+        """The candidates that the decider knows."""
         self._life_noted_at, self._forgetting = clock.now(), Forgetting(terms.forget_after, clock.now())
         self.discovery = Discovery()
         self.peer_versions = PeerVersions(terms.versions.packets.reads)
         self.introduction = Introduction(self)
-        """How it says that it is here, and hears what is set."""
+        """Announces this member, and learns what is set."""
         self._inbound = Inbound(self)
         self._take_roles(restored)
 
     def _take_roles(self, restored: Restored) -> None:
-        """Be a leaf, a lender of pens, or the holder of one."""
+        """Take the role of a leaf, a lender of pens, or a holder of one."""
         terms, clock = self.terms, self.clock
         self.leaf: Leaf | None = None
-        """What it does besides, if it talks to relays only."""
+        """The leaf's part, if this member is a leaf."""
         if terms.is_leaf:
             homes = Homes(terms.name, terms.homes, terms.relays, named=terms.relays_have_names)
             self.leaf = Leaf(self, homes)
@@ -146,9 +146,9 @@ class Machine:
         self.routing = Routing(self.agent, self.outbox, self.leaf, is_relay=terms.is_relay)
         self.rewards_for_others.goes_on = self.routing.goes_on
         self.lending: Lending | None = None
-        """What it lends, if it is a relay."""
+        """The lender's part, if this member is a relay."""
         self.holding: Holding | None = None
-        """What it keeps because its name is lent, if it is a pen."""
+        """The holder's part, if this member's name is a pen."""
         if terms.is_relay:
             pens = terms.pens
             book = Book(terms.name, restored.book, now=clock.now(), lease=pens.lease)
@@ -157,7 +157,7 @@ class Machine:
             self.holding = Holding(self, restored.held)
 
     def make_decider(self, allocation: Allocation | None, *, seed: int, wake: Callable[[], None]) -> Decider:
-        """Make the decider with which this member decides."""
+        """Make this member's decider."""
         self._odds.allocation = allocation
         if self.agent.has_plain and (question := self.question()) is not None:
             self._odds.take(question, best_odds(question.posteriors))
@@ -192,11 +192,11 @@ class Machine:
 
     @property
     def is_needed(self) -> bool:
-        """Whether there is something to do before the time of `due_at`, and before the decider is next looked at."""
+        """Whether there is something to do before `due_at` and before the next look at the decider."""
         return bool(self._outgoing or self._records or self.rewards_for_others.are_offered)
 
     def due_at(self) -> float | None:
-        """Return when to take a step even if nothing comes in."""
+        """Return when to step even if nothing comes in."""
         expires_at = None if self._is_giving_back else self.settling.due_at()
         times = (
             self.agent.wake_at,
@@ -216,12 +216,12 @@ class Machine:
     def step(
         self, packets: Iterable[tuple[bytes, str | None]], mail: Iterable[Mail] = (), *, may_wake: bool = True
     ) -> Step:
-        """Take everything that has come in.
+        """Process everything that has come in.
 
         Args:
-            packets: Packets, each with its proved sender if there is one.
+            packets: Packets, each with its sender if that is proved.
             mail: Rewards that other processes left.
-            may_wake: Whether the agent is woken if its time has come. A simulated world has an order for that.
+            may_wake: Whether to wake the agent if its time has come. A simulated world orders that itself.
         """
         now = self.clock.now()
         if not self._is_giving_back:
@@ -242,7 +242,7 @@ class Machine:
         try:
             self._zero_watch.count(settled)
             self._absorb(settled, now, reports)
-        except BaseException:  # a policy of the user's own, say
+        except BaseException:  # for example from a user's own policy
             self.decider.put_back(decided, settled, reports)
             raise
         self.open_decisions.apply(decided, settled)
@@ -260,7 +260,7 @@ class Machine:
         return self._collected(decided, settled, mail_done)
 
     def _turn(self, now: float) -> bool:
-        """Let periods begin, and return whether one has. Only another incarnation can go back, or another pen."""
+        """Start new periods, and return whether one began. Only another incarnation, or another pen, can go back."""
         calendar = self.agent.calendar
         time = self._calendar_time.at(now, calendar.shortest)
         if not calendar.is_before(time):
@@ -274,7 +274,7 @@ class Machine:
         return False
 
     def _look_around(self, now: float) -> None:
-        """Do what is due: for pens, for those who are owed something, for homes, for strangers, for the guardrail."""
+        """Do what is due: for pens, for the outbox, for homes, for strangers, for guardrails."""
         if self.lending is not None:
             self.lending.step(now)
         if self.holding is not None:
@@ -287,7 +287,7 @@ class Machine:
         self.guardrails.look(now)
 
     def declare(self, declared: Declared) -> None:
-        """Take a bandit that the agent serves, and say if others that are known declare it differently."""
+        """Take a bandit that the agent serves, and log if known members declare it differently."""
         bandit, now = declared.bandit.name, self.clock.now()
         self.bandits.declare(declared, self.open_decisions)
         self.guardrails.watch(bandit, declared.guardrail, self.bandits.freezer(bandit), now)
@@ -295,12 +295,12 @@ class Machine:
             self.serving.compare_known(peer, bandit)
 
     def flush(self) -> None:
-        """Send to everybody who is here what it lacks."""
+        """Send all present peers what they lack."""
         self.take(self.agent.flush(self.clock.now()))
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """Who is here and has not acknowledged everything that it can use, or what was set."""
+        """The present peers that have not acknowledged everything that they can use, or the current settings."""
         digest = self.controls.digest
         uninformed = (
             peer
@@ -311,11 +311,11 @@ class Machine:
         return tuple(dict.fromkeys((*self.agent.peers.lacking, *uninformed, *lender)))
 
     def limit_facts(self, most: int) -> None:
-        """Tell at most `most` facts in one message from now on. It is written with the next step."""
+        """Put at most `most` facts in one message from now on. The next step writes this down."""
         self.take(self.agent.limit_facts(most))
 
     def take_leave(self) -> None:
-        """Say to every known peer that this member goes away."""
+        """Say farewell to every known peer."""
         self.take(self.agent.leave())
 
     def begin_session(
@@ -326,7 +326,7 @@ class Machine:
         arms: tuple[Arm, ...] | None = None,
         bandits: tuple[Bandit, ...] | None = None,
     ) -> None:
-        """Begin a new session: with more arms or bandits, or in a new incarnation. It is written with the next step."""
+        """Begin a new session: with more arms or bandits, or in a new incarnation. The next step writes this down."""
         now = self.clock.now()
         self.take(self.agent.begin(session, now, incarnation=incarnation, arms=arms, bandits=bandits))
         time = self._calendar_time.at(now, self.agent.calendar.shortest)
@@ -338,12 +338,12 @@ class Machine:
 
     @property
     def holding_out(self) -> set[str]:
-        """The bandits of which a share is held out here."""
+        """The bandits that have a hold-out here."""
         named = {name for name, one in self.bandits.declared.items() if one.desk.holdout}
         return {"", *named} if self.terms.holdout else named
 
     def state(self, *, is_clean: bool) -> NodeState:
-        """Return everything that must not be forgotten, as of the last step."""
+        """Return the whole state that must survive, as of the last step."""
         return NodeState(
             agent=self.terms.versions.layout.snapshots.encode(self.agent.snapshot()),
             run=self._start.run,
@@ -357,7 +357,7 @@ class Machine:
         )
 
     def publish(self) -> None:
-        """Let the decider know what is known now."""
+        """Publish to the decider what is known now."""
         self._has_news = False
         if self.agent.has_plain:
             self.operations.look_for_control_arm()
@@ -365,12 +365,12 @@ class Machine:
             self._candidates = self.agent.policy.candidates
 
     def question(self) -> Question | None:
-        """Return what to compute since knowledge or arms have changed; `None` if they have not, or nothing is drawn."""
+        """Return what to compute because knowledge or arms changed; `None` if neither did or nothing is drawn."""
         plain = self._odds.question(self.operations.withheld) if self.agent.has_plain else None
         return self.bandits.question() if plain is None else plain
 
     def answer(self, question: Question, odds: Sequence[float]) -> None:
-        """Let decisions be drawn by these odds from now on."""
+        """Draw decisions by these odds from now on."""
         if question.at != PLAIN:
             self.bandits.answer(question, list(odds))
             return
@@ -385,12 +385,12 @@ class Machine:
         return tuple(self.agent.peers)
 
     def awaits(self, peer: str) -> bool:
-        """Return whether a peer has not answered something that it was sent."""
+        """Return whether a peer owes an answer."""
         is_owed = self.outbox.owes(peer, self.controls.digest) or self.routing.awaits(peer)
         return is_owed or self.agent.peers.awaits(peer)
 
     def forget(self, peer: str) -> None:
-        """Put a peer aside that is gone: it is not thought of before it is heard again. What it observed stays."""
+        """Put aside a peer that is gone, until it is heard again. Its observations stay."""
         self.take(self.agent.forget(peer, self.clock.now()))
         self.outbox.forget(peer)
         self.peer_versions.forget(peer)
@@ -406,14 +406,14 @@ class Machine:
         )
 
     def refuse(self, reason: Refusal, sender: str | None, why: str, where: str = "") -> None:
-        """Count what was refused, against its sender if that is proved, and say so once, with where it came from."""
+        """Count a refusal, against the sender if that is proved, and log it once, with its origin."""
         if self.guard.refuse(reason, sender, self.clock.now()):
             self.alerts.say(logging.ERROR, LogEvent.PEER_QUARANTINED, f"{sender} is in quarantine: {why}", sender)
         else:
             self.alerts.say_once(logging.WARNING, LogEvent.PACKET_REFUSED, f"refused: {why}", sender, more=where)
 
     def send(self, message: Message) -> None:
-        """Send a message of the protocol with this step."""
+        """Send a protocol message with this step."""
         self._outgoing.append((message.receiver, message))
 
     def answer_with(self, receiver: str, message: AnyControlMessage) -> None:
@@ -424,11 +424,11 @@ class Machine:
 
     @property
     def _is_giving_back(self) -> bool:
-        """Whether nothing may be counted here any more, because the lender of its name was told that it holds all."""
+        """Whether nothing may be counted here any more, because the lender was told that it has everything."""
         return self.holding is not None and self.holding.is_giving_back
 
     def _absorb(self, settled: list[Settled], now: float, reports: list[Report]) -> None:
-        """Give the agent the rewards of decisions; of a pen's also which these were, in the same record."""
+        """Pass the rewards of decisions to the agent; for a pen, with the decisions' numbers in the same record."""
         agent, placed = self.agent, placed_of(self.agent, settled, reports)
         numbers: tuple[SettledBlock, ...] = ()
         if self.holding is not None:
@@ -508,7 +508,7 @@ class Machine:
         return step
 
     def settings_changed(self) -> None:
-        """Note that the controls are other than before: write that down, obey, and tell everybody."""
+        """Note that the controls have changed: write them down, obey them, and tell all peers."""
         self._has_new_settings = True
         for peer in tuple(dismissed(self.agent, self.controls)):
             self._forget_silent(peer)

@@ -1,7 +1,7 @@
-"""How likely each arm is the best: what must be computed, and the odds by which decisions are drawn until then.
+"""How likely each arm is the best: what must be computed, and the odds that apply until then.
 
-This file owns the last odds and what they were computed for. It computes none: that takes long, and is done beside
-decisions and steps (`cobandit.live.drive.matching`).
+This file owns the last odds and what they were computed from. It computes none: that takes long, and happens in the
+background (`cobandit.live.drive.matching`).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -15,12 +15,12 @@ from cobandit.values.tally import Arm
 
 
 class Question(NamedTuple):
-    """How likely each of these arms is the best, given this? `best_odds` answers, beside decisions and steps."""
+    """Asks how likely each of these arms is the best. `best_odds` answers, beside decisions and steps."""
 
     arms: tuple[Arm, ...]
     posteriors: list[Posterior]
     at: At = PLAIN
-    """Of which place."""
+    """The place in question."""
 
 
 class Odds:
@@ -31,15 +31,15 @@ class Odds:
         self.allocation: Allocation | None = None
         """Floors and ceilings, if there are any."""
         self.last: Mapping[Arm, float] | None = None
-        """`None` if nothing is drawn by odds."""
+        """`None` if decisions are not drawn by odds."""
         self._answered: Question | None = None
-        """What they are for."""
+        """The question that they answer."""
 
     def question(self, withheld: Collection[Arm]) -> Question | None:
-        """Return what to compute since knowledge or arms have changed; `None` if they have not, or nothing is drawn.
+        """Return what to compute because knowledge or arms changed; `None` if nothing changed or nothing is drawn.
 
         Args:
-            withheld: The arms that are not to be chosen, whatever is known of them.
+            withheld: The arms that must not be chosen, whatever is known about them.
         """
         policy = self._agent.policy_at(*self._at)
         posteriors = policy.posteriors()
@@ -47,7 +47,7 @@ class Odds:
             return None
         known = {arm: one for arm, one in zip(policy.candidates, posteriors, strict=True) if arm not in withheld}
         question = Question(tuple(known), list(known.values()), self._at)
-        # Not by how many observations there are: a window may drop as many as have come.
+        # Comparing the number of observations would not do: a window may drop as many as have arrived.
         return None if question == self._answered else question
 
     def take(self, question: Question, odds: Sequence[float]) -> None:
@@ -56,5 +56,5 @@ class Odds:
         self._answered = question
 
     def draw(self, candidates: tuple[Arm, ...]) -> Draw | None:
-        """Return what to draw from if these may be chosen, within floors and ceilings."""
+        """Return the draw over these candidates, within floors and ceilings."""
         return None if self.last is None else drawn_by(self.last, candidates, self.allocation)

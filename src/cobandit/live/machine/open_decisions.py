@@ -1,14 +1,14 @@
-"""Which decisions wait for their reward, as far as the journal knows; and which were never written down.
+"""Which decisions wait for their reward, as far as the journal knows, and which were never written down.
 
-The network side's copy of what the decider knows, moved on batch by batch, so that it is always in step with what is on
-the disk. After a crash the last decisions may not be there. Nobody remembers them but their tokens: such a decision can
-be rewarded too, once. This file knows how to tell that from a reward that comes a second time.
+This is the network side's copy of what the decider knows. It advances batch by batch, so it always matches the disk.
+After a crash, the last decisions may be missing there, and only their tokens are evidence of them. Such a decision can
+still be rewarded, once. This file can tell that from a reward that arrives a second time.
 
-How old a decision is does not depend on what the clock says after a restart: what counts is for how long its member has
-run since, in all its starts. So a clock that is days ahead ends nothing.
+The age of a decision does not depend on the clock after a restart. It is measured by how long its member has run since,
+over all its starts. So a clock that is days ahead expires nothing.
 
 A decision's number is its start (`run`) and its place in it: `run << 32 | place`. Neither is counted from 1: a state
-that was rolled back must not give out numbers again that it has forgotten, nor take what it does not know for its own.
+that was rolled back must not reuse numbers that it has forgotten, nor take decisions that it does not know for its own.
 """
 
 from collections.abc import Iterable
@@ -21,20 +21,20 @@ from cobandit.values.tally import Arm
 
 PLACES = 32
 MOST_OPEN = 1_000_000
-"""So many decisions may be open; then the oldest are given up, as if they had expired."""
+"""How many decisions may be open. Beyond that the oldest are given up, as if they had expired."""
 
 MOST_RUNS = 1024
-"""Of so many starts it is remembered how far they were written down."""
+"""For how many starts the last written place is remembered."""
 
 MOST_LATE = 1_000_000
 
 MOST_UNWRITTEN = MOST_WAITING
-"""Of so many decisions after the last that was written down it is believed that a crash took them. Others are of a
-start in the same second, which a disk that was rolled back has forgotten: places begin at random."""
+"""How many decisions after the last written one count as lost in a crash. Numbers further on belong to a start in the
+same second that a rolled-back disk has forgotten, because places begin at random."""
 
 
 class OpenDecisionsState(msgspec.Struct, frozen=True, array_like=True):
-    """What is kept in a snapshot."""
+    """The part of a snapshot that this file owns."""
 
     open: tuple[tuple[int, Arm, float], ...] = ()
     subjects: tuple[tuple[str, Arm, float | None], ...] = ()
@@ -42,7 +42,7 @@ class OpenDecisionsState(msgspec.Struct, frozen=True, array_like=True):
     late: tuple[int, ...] = ()
     trusted_since: int = 0
     lived: float = 0.0
-    """For how many seconds the member has run, in all its starts."""
+    """How many seconds the member has run, over all its starts."""
     zeros: tuple[tuple[int, float], ...] = ()
 
 
@@ -54,36 +54,37 @@ class OpenDecisions:
         self.open: dict[int, tuple[Arm, float]] = {number: (arm, at) for number, arm, at in state.open}
         self._subjects: dict[str, tuple[Arm, float | None]] = {s: (arm, p) for s, arm, p in state.subjects}
         self._written = dict(state.written)
-        """The highest place of each start that was written down; of one without any, the place before its first."""
+        """The highest written place of each start; the place before its first if nothing was written."""
         self._late: dict[int, object] = dict.fromkeys(state.late)
-        """Decisions that were never written down and have been rewarded."""
+        """Decisions that were rewarded but never written down."""
         self.trusted_since = state.trusted_since
-        """Of starts before this one the disk had forgotten something that others had seen: perhaps a reward."""
+        """The first trusted start. About earlier ones, the disk had forgotten what others had seen, perhaps a
+        reward."""
         self.lived = state.lived
-        """For how many seconds the member had run when this was last written."""
+        """How many seconds the member had run when this was last written."""
         self._zeros = dict(state.zeros)
-        """What the clock of each start would have said when the member had not run at all."""
+        """For each start, what its clock would have shown when the member's running time was zero."""
         self._zero = 0.0
 
     def begin(self, run: int, first_place: int, now: float) -> None:
-        """Know of a start, where its places begin, and what its clock says then."""
+        """Note a start, its first place, and its clock."""
         self._written[run] = first_place - 1
         self._zero = self._zeros[run] = now - self.lived
 
     def lived_at(self, now: float) -> float:
-        """Return for how many seconds the member has run, in all its starts."""
+        """Return how many seconds the member has run, over all its starts."""
         return now - self._zero
 
     def expires_at(self, number: int, at: float, after_s: float) -> float:
-        """Return when the member will have run for so many seconds since a decision, by the clock of this start."""
+        """Return when, by this start's clock, the member will have run for this many seconds since a decision."""
         return self._zero + at - self._zeros.get(number >> PLACES, self._zero) + after_s
 
     def apply(self, decided: Iterable[Decided], settled: Iterable[Settled]) -> None:
-        """Take what happened."""
+        """Note decisions and their ends."""
         for number, arm, propensity, at, subject, is_forced in decided:
             self.open[number] = (arm, at)
             start, place = number >> PLACES, number & (1 << PLACES) - 1
-            self._written[start] = max(place, self._written.get(start, -1))  # threads may hand theirs in out of order
+            self._written[start] = max(place, self._written.get(start, -1))  # threads may arrive out of order
             if subject is not None and not is_forced and not is_held_out(arm):
                 self._subjects.pop(subject, None)
                 self._subjects[subject] = (arm, propensity)
@@ -97,12 +98,12 @@ class OpenDecisions:
             (self._late, MOST_LATE),
         ):
             while len(kept) > most:
-                kept.pop(next(iter(kept)))  # type: ignore[call-overload]  # the keys of each are its own
+                kept.pop(next(iter(kept)))  # type: ignore[call-overload]  # each has its own type of keys
 
     def claim_unwritten(self, number: int, run: int) -> bool:
-        """Return whether a decision was made before this start, to judge by its token, but never written down.
+        """Return whether a decision, by its token, was made before this start but never written down.
 
-        Of several who ask, in whatever threads, only one is told so: that one rewards it.
+        Of several callers, in any threads, only one gets True. That one rewards the decision.
         """
         start, place = number >> PLACES, number & (1 << PLACES) - 1
         written = self._written.get(start)
@@ -112,16 +113,16 @@ class OpenDecisions:
         return self._late.setdefault(number, mark) is mark
 
     def is_settled(self, number: int) -> bool:
-        """Return whether a decision, which its token proves, was written down or rewarded and is no longer open.
+        """Return whether a genuine token's decision was written down or rewarded and is no longer open.
 
-        Of starts that are not trusted nobody knows.
+        About starts that are not trusted, nothing is known.
         """
         start, place = number >> PLACES, number & (1 << PLACES) - 1
         is_closed = number not in self.open and place <= self._written.get(start, -1)
         return start >= self.trusted_since and (number in self._late or is_closed)
 
     def subjects(self) -> tuple[tuple[str, Arm, float | None], ...]:
-        """Return which subjects have which arm, and how likely it was."""
+        """Return the arm of each subject, and how likely it was."""
         return tuple((subject, arm, propensity) for subject, (arm, propensity) in self._subjects.items())
 
     def state(self, now: float) -> OpenDecisionsState:

@@ -1,7 +1,7 @@
-"""What operators do: the kill switch, frozen arms, members that are gone, and the arms that are offered here.
+"""What operators do: kill switch, frozen arms, members that are gone, and the arms on offer here.
 
-This file owns which arms are removed, and what an operator is refused. How settings spread and which of two wins is in
-`controls.py`; it does not know how they are written down or told.
+This file owns which arms are removed, and which actions are refused. `controls.py` owns how settings spread and which
+of two wins. This file does not know how settings are written down or sent.
 """
 
 from collections.abc import Callable
@@ -18,25 +18,25 @@ from cobandit.values.tally import Arm
 
 
 class Effects(NamedTuple):
-    """What the machine does about a change."""
+    """How the machine reacts to a change."""
 
     settings_changed: Callable[[], None]
-    """Writes the controls down, obeys them, and tells everybody."""
+    """Writes the controls down, obeys them, and tells all peers."""
     publish: Callable[[], None]
-    """Lets the decider know."""
+    """Publishes to the decider."""
 
 
 class Operations:
-    """What the operators of one member can do.
+    """The actions of operators at one member.
 
     Args:
         name: The member's name.
         agent: Its agent.
-        controls: What is set.
-        removed: The arms that it offers no more.
-        alerts: Where troubles are told.
-        clock: What time it is.
-        effects: What the machine does about a change.
+        controls: The settings.
+        removed: The arms that it no longer offers.
+        alerts: Where troubles are reported.
+        clock: The clock.
+        effects: How the machine reacts to a change.
     """
 
     def __init__(
@@ -68,12 +68,12 @@ class Operations:
 
     @property
     def withheld(self) -> frozenset[Arm]:
-        """The arms that operators let nobody choose: frozen, or removed."""
+        """The arms that operators have withheld from choice: frozen, or removed."""
         return self._controls.frozen | self.removed
 
     @property
     def control_arm(self) -> Arm | None:
-        """If the kill switch is on, to an arm that is offered: that arm."""
+        """The kill switch's arm, if it is on and the arm is offered."""
         control_arm = self._controls.control_arm
         return control_arm if control_arm in self.offered else None
 
@@ -84,7 +84,7 @@ class Operations:
         self._set(KILL, arm)
 
     def set_frozen(self, arm: Arm, *, is_frozen: bool) -> None:
-        """Freeze an arm, or give it back, here and everywhere."""
+        """Freeze or unfreeze an arm, here and everywhere."""
         if not self._agent.has_plain:
             raise StateError(
                 f"arm {arm!r} belongs to a named bandit: freeze it there (`cobandit control --bandit`, or fleet.bandit)"
@@ -95,17 +95,17 @@ class Operations:
         self._set(freezing(arm), FROZEN if is_frozen else None)
 
     def freezer(self) -> Freezer:
-        """Return what a guardrail of the plain bandit needs."""
+        """Return what a guardrail of the plain bandit needs in order to act."""
         return Freezer(lambda: self.offered, lambda arm: self.set_frozen(arm, is_frozen=True))
 
     def set_gone(self, name: str) -> None:
         """Forget a member, here and everywhere, until it is heard again."""
-        if name not in self._agent.peers.heard_of and not self._agent.presence.is_leaf:  # a leaf knows relays only
+        if name not in self._agent.peers.heard_of and not self._agent.presence.is_leaf:  # a leaf knows only relays
             raise UnknownError(f"{name!r} was never met by {self._name}")
         self._set(forgetting(name), GONE)
 
     def remove_arm(self, arm: Arm) -> None:
-        """Offer an arm no more. What is known of it stays."""
+        """Stop offering an arm. What is known about it stays."""
         self._check_offered(arm)
         if len(self.offered) == 1:
             raise StateError(f"arm {arm!r} is the last one: add another first")
@@ -113,11 +113,11 @@ class Operations:
         self._effects.publish()
 
     def offer_again(self, arm: Arm) -> None:
-        """Offer an arm that was removed. It is published with the next change."""
+        """Offer a removed arm again. The next change publishes it."""
         self.removed -= {arm}
 
     def look_for_control_arm(self) -> None:
-        """Say so if the kill switch is on to an arm that this member does not have, or if all arms are frozen."""
+        """Report if the kill switch is on to an arm that this member does not have, or if all arms are frozen."""
         control_arm = self._controls.control_arm
         is_missing = control_arm is not None and control_arm not in self.offered
         self._alerts.trouble(

@@ -1,7 +1,7 @@
-"""What must reach another member besides observations, and is repeated until it has: rewards and controls.
+"""What must reach another member besides observations, and is repeated until it does: rewards and controls.
 
-One entry for each peer to which something is owed. The wait grows with every attempt, so a peer that is gone costs a
-packet every ten minutes. This file does not send and does not persist; it says what is due.
+There is one entry for each peer that is owed something. The wait grows with every attempt, so an absent peer costs one
+packet every ten minutes. This file neither sends nor persists; it says what is due.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -16,15 +16,16 @@ GROWTH = 2.0
 MOST_REWARDS_KEPT = 100_000
 MOST_FOR_ONE = 10_000
 MOST_FOR_STRANGERS, MAX_FOR_ONE_STRANGER = 2000, 500
-"""So many rewards for other members may wait here: in all, for one of them; for all those that were never met, and for
-one of these. Names are easily made up, so the last are a box of their own, in which the oldest give way."""
+"""How many rewards for other members may wait here: in all, and for one member; for all members that were never met,
+and for one of those. Names are easily made up, so rewards for strangers are limited separately, and the oldest give
+way."""
 
 _REWARD = 16
-"""Bytes, more than enough: of a reward that is told, all but the id of its decision."""
+"""Bytes, more than enough for a reward in a message without its decision's id."""
 
 
 def reward_bytes(token: str) -> int:
-    """Return how many bytes of a message a reward takes at most."""
+    """Return the maximum number of bytes that a reward takes in a message."""
     return len(token) + _REWARD
 
 
@@ -33,25 +34,25 @@ class _Owed:
 
     def __init__(self) -> None:
         self.rewards: dict[str, tuple[float, int]] = {}
-        """Each with the number at which it last came in."""
+        """The rewards, each with the number at which it last came in."""
         self.noticed_at: dict[str, float] = {}
-        """When the oldest of the rewards were first found waiting, by this member's clock."""
+        """When the oldest rewards were first found waiting, by this member's clock."""
         self.told_at: dict[str, float] = {}
-        """When rewards were told that may be on their way."""
+        """When rewards that may be on their way were sent."""
         self.digest = b""
-        """Which settings the peer has, as far as it said."""
+        """The digest of the settings that the peer has, as far as it said."""
         self.next_at = 0.0
         self.sent_at = -FIRST_WAIT
-        """When the peer was last written to."""
+        """When this member last wrote to the peer."""
         self.wait = FIRST_WAIT
 
     def hurry(self) -> None:
-        """Wait no longer than for the first time: whatever the peer says, it is not written to more often."""
+        """Shorten the wait to the first one. A peer cannot cause more frequent messages than that."""
         self.next_at, self.wait = self.sent_at + FIRST_WAIT, FIRST_WAIT
 
 
 class Outbox:
-    """What is owed to whom."""
+    """What is owed, by peer."""
 
     def __init__(self, rewards: Iterable[tuple[str, str, float]] = ()) -> None:
         self._owed: dict[str, _Owed] = {}
@@ -59,24 +60,24 @@ class Outbox:
         self.added = 0
         """How many rewards have ever come in."""
         self.number = 0
-        """Grows with every reward that comes in, and with every message that hands some on."""
+        """Increases with every reward that comes in, and with every message that hands some on."""
         self._next_at: float | None = None
         self._is_stale = True
-        """Whether `_next_at` must be computed again. Most members owe nobody anything most of the time."""
+        """Whether `_next_at` must be computed again. Most members owe nothing most of the time."""
         self._digest = b""
-        """The controls for which it was computed."""
+        """The controls for which `_next_at` was computed."""
         for peer, token, reward in rewards:
             self.add_reward(peer, token, reward)
 
     def begin(self, number: int) -> None:
-        """Begin a start, with a number above those of earlier ones: to their messages no answer counts any more."""
+        """Begin a start with a number above all earlier ones, so that answers to earlier messages no longer count."""
         self.number = number
         for owed in self._owed.values():
             owed.rewards = {token: (reward, number) for token, (reward, _) in owed.rewards.items()}
 
     @property
     def rewards(self) -> tuple[tuple[str, str, float], ...]:
-        """All rewards on the way: for whom, the token, the reward."""
+        """All rewards on the way: the owner, the token, the reward."""
         return tuple((peer, *item) for peer in self._owed for item in self.of(peer))
 
     @property
@@ -86,17 +87,17 @@ class Outbox:
 
     @property
     def found_waiting(self) -> list[str]:
-        """For whom rewards were waiting at the last look (`give_up`), and still are."""
+        """The peers whose rewards were waiting at the last check (`give_up`), and still are."""
         return [peer for peer, owed in self._owed.items() if not owed.noticed_at.keys().isdisjoint(owed.rewards)]
 
     def check_room(self, peer: str, token: str, known: Container[str], on_the_way: int) -> None:
         """Raise `NotNowError` if a reward for this peer cannot be kept.
 
         Args:
-            peer: Whose decision it is.
+            peer: The peer that made the decision.
             token: The decision's id.
-            known: Everybody who was ever met.
-            on_the_way: Rewards that are about to be kept, for whomever.
+            known: All members ever met.
+            on_the_way: How many rewards, for any peer, are about to be kept.
         """
         if self._has(peer, token):
             return
@@ -121,9 +122,9 @@ class Outbox:
         return waiting + on_the_way < MOST_FOR_ONE if peer in known else waiting < MAX_FOR_ONE_STRANGER
 
     def make_room(self, known: Container[str]) -> list[tuple[str, str]]:
-        """Forget rewards for members that were never met, if there are too many. Return for whom, and the token.
+        """Forget rewards for members that were never met, if there are too many. Return them by owner and token.
 
-        Who has the most waiting loses the oldest of them. A tenth goes at once, so that it is seldom.
+        The member with the most waiting loses its oldest. A tenth of the limit goes at once, so that this is rare.
         """
         strangers = {name: owed.rewards for name, owed in self._owed.items() if owed.rewards and name not in known}
         excess = sum(map(len, strangers.values())) - MOST_FOR_STRANGERS
@@ -147,9 +148,9 @@ class Outbox:
         return gone
 
     def give_up(self, after_s: float, now: float) -> list[tuple[str, str]]:
-        """Forget the rewards that were found waiting so long ago. Return for whom, and the token.
+        """Forget rewards that have been waiting for this long. Return them by owner and token.
 
-        When their decisions were made does not matter: that is told by another member's clock, which may be days away.
+        The time of their decisions does not matter: another member's clock says it, and may be days off.
         """
         gone: list[tuple[str, str]] = []
         for peer, owed in self._owed.items():
@@ -164,7 +165,7 @@ class Outbox:
         return gone
 
     def add_reward(self, peer: str, token: str, reward: float) -> bool:
-        """Owe a peer the reward of one of its decisions. Return whether it was not owed already."""
+        """Owe a peer the reward for one of its decisions. Return whether it was not owed already."""
         owed = self._of(peer)
         self._is_stale = True
         is_new = token not in owed.rewards
@@ -176,7 +177,7 @@ class Outbox:
         return is_new
 
     def rewards_taken(self, peer: str, tokens: Iterable[str]) -> list[str]:
-        """Note that the peer has these. Return which of them were owed."""
+        """Note that the peer has these rewards. Return which of them were owed."""
         owed = self._of(peer)
         taken = [token for token in tokens if owed.rewards.pop(token, None) is not None]
         self._kept -= len(taken)
@@ -186,10 +187,10 @@ class Outbox:
         return taken
 
     def handed_on(self, peer: str, token: str, number: int) -> bool:
-        """Note that a reward for a peer is another's to bring, as it says to the message of a number.
+        """Note that another member will bring a reward to a peer, as it says in answer to the message with this number.
 
-        If the reward has come in since, who said that may have brought it back: then it is kept. Return whether it is
-        not owed any more.
+        If the reward has come in again since that message, the other member may have brought it back, so it is kept.
+        Return whether it is no longer owed.
         """
         owed = self._owed.get(peer)
         if owed is None or token not in owed.rewards or 0 < number < owed.rewards[token][1]:
@@ -197,12 +198,12 @@ class Outbox:
         del owed.rewards[token]
         self._kept -= 1
         self._is_stale = True
-        if not owed.rewards and not owed.digest:  # nobody that this member talks to
+        if not owed.rewards and not owed.digest:  # this member does not talk to the peer
             del self._owed[peer]
         return True
 
     def owners(self) -> Iterator[tuple[str, float]]:
-        """Return for whom rewards wait, each with the wait between two attempts to bring it some."""
+        """Yield the peers that rewards wait for, each with the present wait between two attempts."""
         for peer, owed in self._owed.items():
             if owed.rewards:
                 yield peer, owed.wait
@@ -213,52 +214,52 @@ class Outbox:
         return () if owed is None else [(token, reward) for token, (reward, _) in owed.rewards.items()]
 
     def owes(self, peer: str, digest: bytes) -> bool:
-        """Return whether something was sent to a peer that it has not acknowledged: rewards, or controls."""
+        """Return whether a peer was sent rewards or controls that it has not acknowledged."""
         owed = self._owed.get(peer)
         if owed is None or owed.wait == FIRST_WAIT:
             return False
         return bool(owed.rewards) or owed.digest != digest
 
     def controls_heard(self, peer: str, digest: bytes) -> None:
-        """Note which controls the peer has. Costs next to nothing if it is what all have."""
+        """Note which controls the peer has. Costs next to nothing if they are the common ones."""
         is_new = peer not in self._owed
         owed = self._of(peer)
-        if is_new or owed.digest != digest:  # who is new may have none, and is owed some all the same
+        if is_new or owed.digest != digest:  # a new peer may have none, and is still owed some
             owed.digest = digest
             owed.hurry()
-            # A new peer was in nobody's account yet: if it has what it should have, there is nothing to add.
+            # A new peer was not accounted for yet. If it has the right controls, there is nothing to add.
             self._is_stale = self._is_stale or not is_new or digest != self._digest
-        if owed.rewards:  # they may have waited until the peer is known
+        if owed.rewards:  # they may have waited for the peer to be met
             self._is_stale = True
 
     def is_back(self, peer: str) -> None:
-        """Note that the peer says that it is here: what waits for it need not wait as long as before."""
+        """Note that a peer has announced itself, which shortens the wait."""
         owed = self._of(peer)
         if owed.wait > FIRST_WAIT:
             self._is_stale = True
             owed.hurry()
 
     def forget(self, peer: str) -> None:
-        """Keep nothing in mind for a peer that is gone, but the rewards that wait for it."""
+        """Forget a peer that is gone, except for the rewards that wait for it."""
         owed = self._owed.get(peer)
         if owed is not None and not owed.rewards:
             del self._owed[peer]
             self._is_stale = True
 
     def controls_changed(self) -> None:
-        """Note that there is something new to tell everybody."""
+        """Note that there is something new to send to all peers."""
         self._is_stale = True
         for owed in self._owed.values():
             owed.next_at, owed.wait = 0.0, FIRST_WAIT
 
     def lacks_controls(self, peer: str, digest: bytes) -> bool:
-        """Return whether the peer has other controls than these."""
+        """Return whether the peer has controls other than these."""
         return self._of(peer).digest != digest
 
     def rewards_for(self, peer: str, room: int, now: float) -> tuple[tuple[str, float], ...]:
-        """Return the next rewards for a peer, as many as fit a control message of so many bytes; one at least.
+        """Return the next rewards for a peer: as many as fit a control message of this size, at least one.
 
-        What was just told is not told again because of others that are new.
+        Rewards that were just sent are not repeated because of new ones.
         """
         chosen: list[tuple[str, float]] = []
         owed = self._of(peer)
@@ -273,13 +274,13 @@ class Outbox:
                 break
             chosen.append((token, reward))
         told_at.update((token, now) for token, _ in chosen)
-        if len(chosen) < len(rewards):  # each has its turn, also if those before it are not taken
+        if len(chosen) < len(rewards):  # each gets its turn, even if those before it are refused
             for token, _ in chosen:
                 rewards[token] = rewards.pop(token)
         return tuple(chosen)
 
     def due(self, peers: Iterable[str], digest: bytes, now: float) -> Iterator[str]:
-        """Return which of these peers to write to now, and note that it is done."""
+        """Yield the peers to write to now, and note that it is done."""
         self._is_stale = True
         for peer in peers:
             owed = self._of(peer)
@@ -289,7 +290,7 @@ class Outbox:
                 yield peer
 
     def next_due(self, peers: Iterable[str], digest: bytes) -> float | None:
-        """Return when to look again; `None` for never, as long as nothing changes."""
+        """Return when to check again; `None` for never, as long as nothing changes."""
         if self._is_stale or digest != self._digest:
             times = [owed.next_at for peer in peers if (owed := self._of(peer)).rewards or owed.digest != digest]
             self._next_at, self._is_stale, self._digest = min(times, default=None), False, digest

@@ -1,7 +1,7 @@
-"""Where a reward goes that is brought here by the id of its decision, and what is said of it.
+"""The route of a reward that arrives with the id of its decision, and the answer to it.
 
-This file owns the way. Who decided counts it; for a pen that is its holder or its lender (`lending`), for others it is
-kept until they have it (`rewards_for_others`).
+This file owns the route. The member that decided counts the reward. For a pen, that is its holder or its lender
+(`lending`). For others, the reward is kept until they have it (`rewards_for_others`).
 """
 
 from typing import TYPE_CHECKING
@@ -19,13 +19,13 @@ def take_reward(machine: "Machine", token: str, reward: float, *, is_brought: bo
     """Take a reward for any decision of the group.
 
     Args:
-        machine: Where it is brought.
+        machine: The member that the reward was brought to.
         token: The id of the decision.
         reward: The reward.
-        is_brought: Whether another member brings it, which keeps it until it is taken.
+        is_brought: Whether another member brings it, and keeps it until it is taken.
 
     Raises:
-        UnknownError: The id is not one.
+        UnknownError: The id is not valid.
         NotNowError: Too many rewards wait for members that cannot be reached. Nothing changed.
     """
     claim, name, holding = read(token), machine.terms.name, machine.holding

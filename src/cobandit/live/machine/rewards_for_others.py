@@ -1,7 +1,7 @@
-"""Rewards for other members' decisions: which are kept, which have arrived, which are given up, and what is said of it.
+"""Rewards for decisions of other members: which are kept, have arrived, or are given up, and what is logged.
 
-This file owns the rewards that are about to be kept, and the counts since the start. What is owed to whom, and when to
-send it, is for the outbox. It does not know how a reward is written down or sent.
+This file owns the rewards that are about to be kept, and the counts since the start. The outbox owns what is owed to
+each member, and when to send it. This file does not know how a reward is written down or sent.
 """
 
 import logging
@@ -17,18 +17,18 @@ from cobandit.live.machine.outbox import Outbox
 from cobandit.values.errors import LocalError, NotNowError
 
 GIVE_UP_EVERY = 3600.0
-"""Seconds between two looks for rewards that nobody will ever take."""
+"""Seconds between two checks for rewards that will never be taken."""
 
 
 class RewardsForOthers:
-    """One member's rewards for others.
+    """The rewards that one member keeps for others.
 
     Args:
-        agent: Knows who was ever met, and who is here.
-        outbox: Where they wait.
-        alerts: Where it is told what becomes of them.
-        expire_after: Those that have waited for so many seconds are given up.
-        is_leaf: Whether this member knows nobody but relays, so that any name may be a member's.
+        agent: Knows which members were ever met, and which are present.
+        outbox: Where the rewards wait.
+        alerts: Where their fate is reported.
+        expire_after: Seconds of waiting after which rewards are given up.
+        is_leaf: Whether this member knows only relays, so that any name may be a member's.
     """
 
     def __init__(
@@ -37,30 +37,30 @@ class RewardsForOthers:
         self._agent, self._outbox, self._alerts, self._expire_after = agent, outbox, alerts, expire_after
         self._known: Container[str] = _Everybody() if is_leaf else agent.peers.heard_of
         self.goes_on: Callable[[str], bool] = lambda _: False
-        """Whether a reward for a member is handed on to a relay (`routing.py`)."""
+        """Whether rewards for a member are handed on to a relay (`routing.py`)."""
         self._offered: deque[tuple[str, str, float]] = deque()
         self._kept, self._gone = list[tuple[str, str, float]](), list[tuple[str, str]]()
-        """Since the last batch."""
+        """The changes since the last batch."""
         self._give_up_at = 0.0
         self.brought = self.given_up = self.handed_on = 0
-        """Since this start: taken by those whose decisions they are for, never to be, and taken over by relays."""
+        """Counts since this start: delivered to their members, given up, and taken over by relays."""
 
     @property
     def are_offered(self) -> bool:
-        """Whether there are some that the next step will keep."""
+        """Whether there are rewards that the next step will keep."""
         return bool(self._offered)
 
     def offer(self, peer: str, token: str, reward: float) -> None:
         """Take a reward for a peer's decision, to be kept with the next step.
 
         Raises:
-            NotNowError: Too many wait already. Nothing changed.
+            NotNowError: Too many rewards wait already. Nothing changed.
         """
         self._outbox.check_room(peer, token, self._known, len(self._offered))
         self._offered.append((peer, token, reward))
 
     def keep(self, now: float) -> None:
-        """Keep what was offered, and give up what nobody has come for."""
+        """Keep what was offered, and give up what has waited too long."""
         given_up: list[str] = []
         while self._offered:
             reward_for = self._offered.popleft()
@@ -85,7 +85,7 @@ class RewardsForOthers:
         self._count_given_up(given_up)
 
     def take_over(self, peer: str, token: str, reward: float) -> bool:
-        """Keep a reward that another member hands on, with this step. Return whether there is room for it."""
+        """Keep a reward that another member hands on, in this step. Return whether there is room for it."""
         try:
             self._outbox.check_room(peer, token, self._known, len(self._offered))
         except NotNowError:
@@ -95,12 +95,12 @@ class RewardsForOthers:
         return True
 
     def arrived(self, peer: str, tokens: Sequence[str], number: int = 0) -> None:
-        """Note that another member has these rewards: for its decisions; or, if it is a relay, to bring them on.
+        """Note that another member has rewards: for its own decisions, or, if it is a relay, to bring them on.
 
         Args:
-            peer: Who it is.
-            tokens: The ids of their decisions.
-            number: Of the message that handed them on, if the peer says it.
+            peer: The other member.
+            tokens: The ids of the decisions.
+            number: The number of the message that handed them on, if the peer says it.
         """
         taken = self._outbox.rewards_taken(peer, tokens)
         self.brought += len(taken)
@@ -112,7 +112,7 @@ class RewardsForOthers:
                 self._gone.append((owner, token))
 
     def take_back(self, peer: str) -> list[tuple[str, float]]:
-        """Bring a peer nothing more. Return what would have been brought: ids and rewards."""
+        """Stop bringing rewards to a peer. Return the remaining ones: ids and rewards."""
         self._offered, mine = (
             deque(one for one in self._offered if one[0] != peer),
             [one[1:] for one in self._offered if one[0] == peer],
@@ -122,7 +122,7 @@ class RewardsForOthers:
         return waiting + mine
 
     def take(self) -> tuple[tuple[tuple[str, str, float], ...], tuple[tuple[str, str], ...]]:
-        """Return, for the batch, which were kept and which are gone since the last one."""
+        """Return, for the batch, the rewards kept and the rewards gone since the last one."""
         kept, gone = tuple(self._kept), tuple(self._gone)
         self._kept, self._gone = [], []
         return kept, gone
@@ -147,7 +147,7 @@ class RewardsForOthers:
         )
 
     def _say(self, level: int, event: LogEvent, peer: str, what: str) -> None:
-        """Say something of the rewards for a member: once for each that is known, and once for all that are made up."""
+        """Log something about a member's rewards: once for each known member, and once for all unknown names."""
         known = peer if peer in self._agent.peers.heard_of else None
         self._alerts.say_once(level, event, f"rewards for {known or 'a member that was never met'} {what}", known)
 
@@ -160,12 +160,12 @@ class _Everybody:
 
 
 def counts_for(member: str) -> str:
-    """Return to whom rewards for a member's decisions go: of a pen, to the relay that lent it."""
+    """Return the member that counts rewards for a member's decisions: for a pen, the relay that lent it."""
     return lender_of(member) or member
 
 
 def _owner_of(token: str) -> str | None:
-    """Return whose decision a token names; `None` if it is no token."""
+    """Return the member named in a token; `None` if it is no token."""
     try:
         return counts_for(read(token).member)
     except LocalError:

@@ -1,9 +1,9 @@
-"""By which way a reward travels to a member that this one has no link with: from leaf to relay, from relay to relay.
+"""How a reward travels to a member that this one has no link with: from leaf to relay, from relay to relay.
 
-A leaf hands what is for others to a home. A relay brings it to the leaf that decided, if that is one of its own, and
-otherwise asks the other relays: the one that has the leaf takes it. Each takes over what it takes: it writes it down
-before it says so. Whose decision it is counts it once, so it does no harm if a reward goes two ways. This file owns
-the ways and when each is tried; what waits for whom is the outbox's, and it sends nothing.
+A leaf hands rewards for others to a home. A relay delivers them to the leaf that decided, if the leaf is one of its
+own. Otherwise it asks the other relays, and the one with the leaf takes them. A relay writes a reward down before it
+confirms taking it. The deciding member counts each reward once, so a reward that travels two ways does no harm. This
+file owns the ways, and when each is tried. The outbox owns what waits for each member. This file sends nothing.
 """
 
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ from cobandit.live.machine.leaf import Leaf
 from cobandit.live.machine.outbox import FIRST_WAIT, GROWTH, Outbox, reward_bytes
 
 LONGEST_WAIT = 60.0
-"""Seconds between two attempts to hand something on by one way."""
+"""Maximum seconds between two attempts to hand something on by one way."""
 
 TRIED_WAIT = 8.0
-"""Seconds. A relay whose leaf does not take a reward for so long asks the other relays too: it may be theirs now."""
+"""Seconds. If a leaf does not take a reward for this long, its relay also asks the others: the leaf may have moved."""
 
 
 class _Way:
@@ -27,17 +27,17 @@ class _Way:
     def __init__(self) -> None:
         self.next_at, self.wait = 0.0, FIRST_WAIT
         self.place = 0
-        """Which of the rewards that wait is tried next: each has its turn, also if those before it are not taken."""
+        """The position of the next reward to try. Each gets its turn, even if those before it are refused."""
         self.asked = False
-        """Whether something was handed on, and nothing was said to it."""
+        """Whether something was handed on and not answered."""
 
 
 class Routing:
-    """The ways of one member.
+    """The ways from one member.
 
     Args:
-        agent: Knows who is here, and who is a relay.
-        outbox: What waits for whom.
+        agent: Knows which members are present, and which are relays.
+        outbox: What waits for each member.
         leaf: Knows the homes, if this member is a leaf.
         is_relay: Whether this member is a relay.
     """
@@ -46,40 +46,40 @@ class Routing:
         self._agent, self._outbox, self._leaf, self._is_relay = agent, outbox, leaf, is_relay
         self._ways: dict[str, _Way] = {}
         self._added = 0
-        """How many rewards had ever come into the outbox when it was last looked at."""
+        """How many rewards had ever come into the outbox at the last check."""
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """To whom rewards are handed on that cannot be brought to their member from here."""
+        """The relays that get rewards which cannot be delivered from here."""
         if self._leaf is not None:
             return self._leaf.homes.talking[:1]
         relays = sorted(self._agent.peers.relays)
         return tuple(relays if self._is_relay else relays[:1])
 
     def goes_on(self, owner: str) -> bool:
-        """Return whether a reward for a member is handed on, and need not wait here for it."""
+        """Return whether rewards for a member are handed on, and need not wait for it here."""
         return self._is_meant(owner, 0.0) and bool(self.ways)
 
     def awaits(self, way: str) -> bool:
-        """Return whether something was handed on to a relay that has not said that it takes it."""
+        """Return whether something was handed on to a relay that has not confirmed it."""
         return way in self._ways and self._ways[way].asked
 
     def answered(self, way: str) -> None:
-        """Note that a relay has taken some: it may have the next ones at once."""
+        """Note that a relay has taken some rewards. It may have the next ones at once."""
         if (known := self._ways.get(way)) is not None:
             known.next_at, known.wait, known.asked = 0.0, FIRST_WAIT, False
 
     def due_at(self) -> float | None:
-        """Return when to look again; `None` for never, as long as nothing changes."""
+        """Return when to check again; `None` for never, as long as nothing changes."""
         if not self._outbox.waiting or not any(self._meant()):
             return None
         self._hurry()
         return min((self._ways[way].next_at if way in self._ways else 0.0 for way in self.ways), default=None)
 
     def due(self, room: int, now: float) -> Iterator[tuple[str, tuple[tuple[str, float], ...], bool]]:
-        """Return to whom to hand on what now, in messages of at most so many bytes, and note that it is done.
+        """Yield what to hand on now, and to which relay, in messages up to this size, and note that it is done.
 
-        The last says whether it is for leaves of this relay that do not take it, and may have gone elsewhere.
+        The last item says whether the rewards are for leaves of this relay that do not take them, and may have moved.
         """
         if not self._outbox.waiting:
             self._ways.clear()
@@ -112,7 +112,7 @@ class Routing:
         return tuple(chosen)
 
     def _hurry(self) -> None:
-        """Wait no longer if there is something new."""
+        """Stop waiting if there is something new."""
         if self._outbox.added != self._added:
             self._added = self._outbox.added
             for way in self._ways.values():
@@ -125,7 +125,7 @@ class Routing:
 
     def _is_meant(self, owner: str, wait: float) -> bool:
         if self._is_relay and lender_of(owner) is not None:
-            return False  # only its lender keeps something for a pen, and counts it if the pen is over
+            return False  # only its lender keeps rewards for a pen, and counts them if the pen is over
         if self._leaf is None and not self._is_relay:
             return owner not in self._agent.peers  # members of a mesh meet each other
         return not self._agent.peers.is_present(owner) or (self._is_relay and wait >= TRIED_WAIT)

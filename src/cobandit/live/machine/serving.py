@@ -1,8 +1,8 @@
-"""Which bandits with names are served here, and in whose definition. A relay serves what others declare.
+"""Which named bandits are served here, and with which definition. A relay serves what others declare.
 
-Two who declare one bandit differently share nothing of it, and are told in which value they differ. At a relay, what
-nobody declares who is here gives way: to other names if there are too many, and, as long as nothing was counted, to
-another definition. What was counted keeps its definition.
+Two members that declare one bandit differently share nothing about it, and their logs name the value that differs. At a
+relay, a bandit that no present member declares gives way: to other names if there are too many, and, as long as nothing
+was counted, to another definition. Once something was counted, the definition stays.
 """
 
 import logging
@@ -18,17 +18,17 @@ from cobandit.live.machine.definitions import difference_in_words
 from cobandit.values.tally import MOST_ARMS
 
 KEEPS_DEFINITIONS = 60.0
-"""Seconds for which a relay keeps to a definition that another one gave way to."""
+"""Seconds for which a relay keeps a definition that replaced another one."""
 
 
 class Serving:
-    """What one member serves besides its plain bandit.
+    """The named bandits that one member serves.
 
     Args:
         agent: The agent that serves it.
         declared: The names of the bandits that this member declares itself.
-        alerts: Where differences are said.
-        clock: The clock of the member.
+        alerts: Where differences are reported.
+        clock: The member's clock.
         is_relay: Whether it serves what others declare.
     """
 
@@ -38,19 +38,19 @@ class Serving:
         self._agent, self._declared, self._alerts, self._clock = agent, declared, alerts, clock
         self._is_relay = is_relay
         self.wanted: tuple[Bandit, ...] | None = None
-        """What a relay must serve because others do: a session begins with it."""
+        """What a relay must serve because others do. A new session begins with it."""
         self._kept_until: dict[str, float] = {}
-        """Until when bandits keep the definition that they got here, after another one."""
+        """The time until which each bandit keeps a definition that replaced another one here."""
 
     @property
     def all(self) -> tuple[Bandit, ...]:
-        """All that it serves; or what a relay must serve because others do, and what was declared here."""
+        """All served bandits; if a relay must serve more because others do, those and the ones declared here."""
         if self.wanted is None:
             return self._agent.bandits
         return together([one for one in self._agent.bandits if one.name in self._declared], self.wanted)
 
     def take_wanted(self) -> tuple[Bandit, ...]:
-        """Return what a relay serves from now on: what others declare, in the definition of what was counted of it."""
+        """Return what a relay serves from now on: what others declare, but counted bandits as they were."""
         wanted, kept = self.all, bound(self._agent.endpoint.replica)
         self.wanted = None
         return together([kept.get(one.name, one) for one in wanted], wanted)
@@ -58,8 +58,8 @@ class Serving:
     def giving_way(self, names: Collection[str]) -> frozenset[str]:
         """Return which of some bandits may get another definition here.
 
-        Nobody who is here declares them as they are, nothing was counted of them, and they did not just get the one
-        that they have: two who differ would take turns.
+        A bandit gives way if no present member declares it in its present definition, nothing was counted with it, and
+        it did not just get it. Otherwise two members that differ would take turns.
         """
         now = self._clock.now()
         names = {name for name in names if now >= self._kept_until.get(name, now)}
@@ -67,24 +67,24 @@ class Serving:
         return names - bound(self._agent.endpoint.replica).keys() if names else names
 
     def keep(self, names: Iterable[str]) -> None:
-        """Let bandits that get another definition keep it for a while."""
+        """Make bandits keep a new definition for a while."""
         now = self._clock.now()
         kept = {name: until for name, until in self._kept_until.items() if until > now}
         self._kept_until = kept | dict.fromkeys(names, now + KEEPS_DEFINITIONS)
 
     def compare_known(self, peer: str, name: str) -> None:
-        """Say in which value a known peer declares a bandit differently, which this member declares now.
+        """Log in which value a known peer's declaration differs from one that this member makes now.
 
-        What the peer says again later is no news.
+        If the peer repeats it later, that is no news.
         """
         said = self._agent.peers.presence_of(peer)
         if said is not None:
             self.compare(peer, tuple(one for one in said.bandits if one.name == name))
 
     def compare(self, sender: str, bandits: tuple[Bandit, ...]) -> None:
-        """Say in which value a bandit is declared differently there; and let a relay serve what is declared there.
+        """Log in which value a sender's declaration differs; at a relay, also serve what the sender declares.
 
-        A definition that comes from a relay does not make another one give way: two would do so for ever.
+        A relay's definition does not replace another one. Otherwise two relays would take turns for ever.
         """
         served = self._with_room_for(bandits)
         differ = {one.name for one in bandits if one.name in served and difference(served[one.name], one) is not None}
@@ -121,15 +121,15 @@ class Serving:
             self.wanted = tuple(served.values())
 
     def _with_room_for(self, bandits: tuple[Bandit, ...]) -> dict[str, Bandit]:
-        """Return what is served, without those that give way if there are too many with these."""
+        """Return the served bandits, without those that give way if there would be too many with these."""
         served, names = {one.name: one for one in self.all}, {one.name for one in bandits}
         gone = self._abandoned() - names if len(served.keys() | names) > MAX_BANDITS else ()
         return {name: one for name, one in served.items() if name not in gone}
 
     def _abandoned(self) -> frozenset[str]:
-        """Return the bandits that a relay serves only because somebody declared them so who is not here any more.
+        """Return the bandits that a relay serves only because of members that are no longer present.
 
-        Other relays serve what they heard of, so their word does not count.
+        Other relays serve what they heard of, so their declarations do not count.
         """
         if not self._is_relay:
             return frozenset()
@@ -142,6 +142,6 @@ class Serving:
         return frozenset(served) - declared
 
     def _retired(self, name: str) -> Bandit | None:
-        """Return the definition of a bandit that is not served at present, if anything was counted of it."""
+        """Return the definition of a bandit that is not served at present, if anything was counted with it."""
         known = self._agent.bandit(name)
         return known if known is not None and name in bound(self._agent.endpoint.replica) else None

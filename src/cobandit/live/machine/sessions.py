@@ -1,7 +1,7 @@
-"""Numbers for sessions and incarnations of live members: made from a clock and chance, and checked by a clock.
+"""Numbers of sessions and incarnations: made from a clock and chance, and checked by a clock.
 
-A peer that knows of a session in the far future was told a lie. Were it believed, the member that it is about could
-not be heard, or not be started, any more. This file does not know how a member starts (`restoring`).
+A message about a session in the far future is false. If it were believed, the member concerned could not be heard or
+started any more. This file does not know how a member starts (`restoring`).
 """
 
 import secrets
@@ -15,18 +15,18 @@ EPOCH = 1_767_225_600.0
 """The beginning of 2026: sessions count milliseconds from here."""
 
 CHANCE_BITS = 10
-"""So much of a number is chance, always: two starts at the same time do not get the same."""
+"""How many bits are always random, so that two starts at the same time get different numbers."""
 
 BEHIND_BITS = 16
-"""So much more is chance if the clock is behind the last number, and cannot tell two starts from one disk apart: up to
-a minute. A clock that stands still for good is then a year behind after half a million starts."""
+"""How many more bits are random if the clock is behind the last number, and cannot tell two starts from one disk apart:
+up to a minute. A clock that stands still for good is then a year behind after half a million starts."""
 
 FURTHEST_AHEAD = 366 * 86_400.0
-"""Seconds by which a session may lie ahead of this member's clock. Clocks are wrong; there is room for centuries."""
+"""Seconds by which a session may be ahead of this member's clock. Clocks are wrong, and there is room for centuries."""
 
 
 def fresh_session(last: int, clock: Clock) -> int:
-    """Return a number above the last one, and different from every other.
+    """Return a number above the last one and different from all others.
 
     It numbers a session, and an incarnation if one begins with it.
     """
@@ -37,15 +37,15 @@ def fresh_session(last: int, clock: Clock) -> int:
 
 
 def latest_session(now: float) -> int:
-    """Return the highest session that any member may have."""
+    """Return the highest session number that a member may have."""
     return int((max(0.0, now - EPOCH) + FURTHEST_AHEAD) * 1000.0) << CHANCE_BITS
 
 
 def check_sessions(content: Message | AnyControlMessage, own_session: int, now: float) -> None:
-    """Refuse a message that speaks of a session in the far future, unless it is one that this member has had.
+    """Refuse a message about a session in the far future, unless this member has had that session.
 
     Raises:
-        PeerError: It is a lie, or a clock is wrong by more than a year.
+        PeerError: It is false, or a clock is wrong by more than a year.
     """
     latest = latest_session(now)
     sender, receiver = _sessions(content)
@@ -57,7 +57,7 @@ def check_sessions(content: Message | AnyControlMessage, own_session: int, now: 
 
 
 def _sessions(content: Message | AnyControlMessage) -> tuple[int, int]:
-    """Return the session of a message's sender, and that which it knows of its receiver; 0 if it says neither."""
+    """Return the sender's session, and the receiver's session as the sender knows it; 0 where the message has none."""
     match content:
         case Share(delivery=delivery, changes=changes) if delivery is not None:
             introduced = (told.session for told in changes.presences)

@@ -1,7 +1,7 @@
-"""How this member's decisions end on the network side: by a reward that comes with a token, or by time.
+"""How this member's decisions end on the network side: by a reward that arrives with a token, or by age.
 
-This file owns which token is believed, when a decision is given up, and whether decisions of earlier starts still
-count. The decider counts the rewards; it does not know what they teach the agent.
+This file owns which tokens are believed, when a decision is given up, and whether decisions of earlier starts still
+count. The decider counts the rewards. This file does not know what they teach the agent.
 """
 
 import logging
@@ -24,18 +24,18 @@ from cobandit.values.tally import Arm
 
 
 class Start(NamedTuple):
-    """What is known of this start of a member."""
+    """This start of a member."""
 
     run: int
     """Its number."""
     secret: bytes
-    """What decisions are signed with."""
+    """The key that signs decisions."""
     is_new: bool
     """Whether there was no state to start from."""
 
 
 class Settling:
-    """How the decisions of one member end."""
+    """Ends the decisions of one member."""
 
     def __init__(
         self,
@@ -55,14 +55,14 @@ class Settling:
         self._has_new_trust = False
 
     def settle_token(self, token: str, reward: float) -> Taken:
-        """Reward a decision of this member by its token; what is wrong is refused.
+        """Reward a decision of this member by its token. Invalid tokens and rewards are refused.
 
         Raises:
-            NotNowError: Its bandit is not declared here since the start.
+            NotNowError: Its bandit has not been declared here since the start.
         """
         try:
             claim = read(token)
-            # Before all else: who brings a reward keeps it until its bandit is declared, and ids are easily made up.
+            # First of all: a sender keeps a reward until its bandit is declared, and ids are easily made up.
             if claim.member != self._terms.name or not is_genuine(token, self._start.secret):
                 self._guard.refuse(Refusal.FORGED, None, self._clock.now())
                 return Taken.GIVEN_UP
@@ -80,13 +80,13 @@ class Settling:
             return Taken.GIVEN_UP
         if not self._open_decisions.claim_unwritten(claim.number, self._start.run):
             known, number = self._open_decisions, claim.number
-            is_at_decider = number >> PLACES == self._start.run or number in known.open  # and is not open there
+            is_at_decider = number >> PLACES == self._start.run or number in known.open  # and it is not open there
             return Taken.COUNTED_BEFORE if is_at_decider or known.is_settled(number) else Taken.GIVEN_UP
         self._decider.add_unrecorded(claim.number, claim.arm, units)
         return Taken.COUNTED
 
     def expire(self, now: float) -> None:
-        """Give up decisions that were not rewarded in time, and the oldest if there are too many."""
+        """Give up decisions that were not rewarded in time; if there are too many, also the oldest."""
         excess = len(self._open_decisions.open) - MOST_OPEN
         expired: list[int] = []
         for entry in self._open_decisions.open.items():
@@ -102,10 +102,10 @@ class Settling:
         return None if oldest is None else self._expires_at(oldest)
 
     def returned(self, *, has_forgotten: bool) -> None:
-        """Take that others know of observations of this member which it does not.
+        """Handle that others know observations of this member which it does not know itself.
 
-        Who forgot observations may forget which decisions they were of, so those of earlier starts are given up. What
-        was observed before there was this state is of decisions that it never knew.
+        A member that forgot observations may also have forgotten their decisions, so decisions of earlier starts are
+        given up. Observations from before this state existed belong to decisions that it never knew.
         """
         if self._start.is_new or not has_forgotten:
             before = "others know what this member observed before it had this state, or without one: that counts"
@@ -124,7 +124,7 @@ class Settling:
         )
 
     def take_trust(self) -> int | None:
-        """Return, for the batch, since which start decisions are trusted, if that has changed since the last one."""
+        """Return, for the batch, the first start whose decisions are trusted, if it changed since the last batch."""
         trusted_since = self._open_decisions.trusted_since if self._has_new_trust else None
         self._has_new_trust = False
         return trusted_since

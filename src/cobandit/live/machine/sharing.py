@@ -1,4 +1,4 @@
-"""How live members talk unless they are told otherwise."""
+"""How live members share unless configured otherwise."""
 
 from cobandit.core import Geometric, RetryTimers, on_demand
 
@@ -6,5 +6,5 @@ LIVE_TIMERS = RetryTimers(first=2.0, least=0.1, growth=1.5, tick=60.0, longest=6
 """In seconds."""
 
 LIVE_SHARING = on_demand(Geometric(2, cap=64), loss_tolerant=LIVE_TIMERS)
-"""How live members talk: loss-tolerant, with buffers that double up to 64 observations. It takes a fraction of the
+"""The default sharing: loss-tolerant, with buffers that double up to 64 observations. It takes a fraction of the
 messages of a threshold of one."""

@@ -1,4 +1,4 @@
-"""What a machine is told once and starts from, and what each of its steps produces."""
+"""What a machine is configured with and starts from, and what each of its steps produces."""
 
 import math
 from collections.abc import Sized
@@ -19,21 +19,21 @@ from cobandit.live.status.guardrail import GuardrailTerms
 from cobandit.values.tally import Arm
 
 FLUSH_EVERY = 10.0
-"""Seconds after which a holder of a pen tells its lender all that it has counted."""
+"""Seconds after which the holder of a pen sends its lender everything that it has counted."""
 
 
 class PenTerms(NamedTuple):
-    """What concerns pens."""
+    """The terms for pens."""
 
     secret: bytes | None = None
-    """What keys of pens are made from. From a private key or a group's secret it outlives the disk; `None` takes the
-    secret of the state."""
+    """What keys of pens are derived from. Derived from a private key or a group's secret, it outlives the disk. `None`
+    uses the secret in the state."""
     lease: float = LEASE
-    """Seconds after which a holder that was not heard has lost its pen."""
+    """Seconds of silence after which a holder loses its pen."""
     flush_every: float = FLUSH_EVERY
-    """Seconds after which a holder tells its lender what it has not acknowledged: so much is lost with a kill."""
+    """Seconds after which a holder sends its lender what is not acknowledged. A kill loses at most this much."""
     patience: float = 5.0
-    """Seconds without a word from a lender that owes one, after which a holder looks for another."""
+    """Seconds of silence from a lender that owes an answer, after which a holder looks for another."""
 
 
 class Held(NamedTuple):
@@ -44,13 +44,13 @@ class Held(NamedTuple):
     first_number: int
     lease: float
     to_bring: tuple[tuple[str, str, float], ...] = ()
-    """Rewards of decisions with earlier pens of this process, which their lenders have not acknowledged."""
+    """Rewards for decisions with earlier pens of this process, which their lenders have not acknowledged."""
     given_back: tuple[PenReturned, ...] = ()
-    """Earlier pens of this process that are to be ended."""
+    """Earlier pens of this process that must be ended."""
 
 
 class Terms(NamedTuple):
-    """What a member was told about itself."""
+    """A member's configuration."""
 
     name: str
     group: str
@@ -58,33 +58,33 @@ class Terms(NamedTuple):
     build: Build
     expire_after: float
     default_units: int | None
-    """What a decision counts with that was never rewarded; `None` to forget it."""
+    """What a decision counts with if it is never rewarded; `None` to forget it."""
     versions: Versions = PRESENT
     is_relay: bool = False
-    """Whether it passes on what others observed."""
+    """Whether it passes on observations of others."""
     forget_after: float = math.inf
-    """Who was not heard for so many seconds is gone."""
+    """Seconds of silence after which a member is gone."""
     relays: tuple[str, ...] = ()
-    """Where the relays of a leaf are (`homes.py`); empty for who is no leaf."""
+    """The places of a leaf's relays (`homes.py`); empty if this is not a leaf."""
     homes: int = HOMES
     """How many of them a leaf talks to."""
     relays_have_names: bool = True
-    """Whether relays are found by their names, or at addresses."""
+    """Whether relays are found by name rather than by address."""
     holdout: float = 0.0
     """The share of decisions that are held out."""
     guardrail: GuardrailTerms | None = None
-    """The second metric that is watched."""
+    """The second metric to watch."""
     pens: PenTerms = PenTerms()
-    """On what conditions it lends pens, if it is a relay, or holds one."""
+    """The terms on which it lends pens, if it is a relay, or holds one."""
 
     @property
     def is_leaf(self) -> bool:
-        """Whether it talks to relays only."""
+        """Whether it talks only to relays."""
         return bool(self.relays)
 
 
 class Restored(NamedTuple):
-    """A member as its journal knows it."""
+    """A member's state as restored from its journal."""
 
     agent: Agent
     controls: Controls
@@ -95,11 +95,11 @@ class Restored(NamedTuple):
     removed: frozenset[Arm]
     is_new: bool
     first_place: int = 0
-    """Where the numbers of this start's decisions begin."""
+    """The place at which this start's decision numbers begin."""
     remark: str | None = None
     """What the operator should know about this start."""
     book: BookState = BookState()
-    """What it has lent, if it is a relay."""
+    """The pens that it has lent, if it is a relay."""
     held: Held | None = None
     """The pen that it holds, if its name is one."""
 
@@ -111,11 +111,11 @@ class Step(NamedTuple):
     outgoing: list[tuple[str, Message | AnyControlMessage]]
     mail_done: list[int]
     askers: list[str]
-    """Who wants to know how this member is."""
+    """Those that asked for this member's status."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to write down."""
+        """Whether there is nothing to write."""
         batch = self.batch
         parts: tuple[Sized, ...] = (
             batch.decided,

@@ -1,4 +1,4 @@
-"""Other processes under this member's name: whether one has taken over, or this one must begin a session above it.
+"""Other processes with this member's name: whether one has taken over, or this one must begin a session above it.
 
 This file owns the verdict. It begins no session and stops no member.
 """
@@ -12,22 +12,22 @@ from cobandit.live.machine.sessions import fresh_session
 
 
 class Succession:
-    """What one process knows of later ones of its member."""
+    """What one process knows about later processes of its member."""
 
     def __init__(self, agent: Agent, alerts: Alerts, clock: Clock) -> None:
         self._agent, self._alerts, self._clock = agent, alerts, clock
         self.superseded_by: int | None = None
-        """A later session of this member that runs elsewhere: then this one shares no more."""
+        """A later session of this member that runs elsewhere. This process then stops sharing."""
         self.session_wanted: int | None = None
-        """A session to begin, with an incarnation: a peer knows a later one and nobody knows this one; or time must go
-        back."""
+        """A session to begin, with an incarnation: because a peer knows a later session and none knows this one, or
+        because time must go back."""
 
     def meet(self, session: int, message: Share | Acknowledgement) -> None:
-        """A peer knows a later session or incarnation of this member: an earlier process's, or one's that runs.
+        """Judge a later session or incarnation of this member that a peer knows, of an earlier or a running process.
 
-        If the peer had heard of this session before, it has heard the other process speak since: this one is the older.
-        Otherwise the other may be long gone, and the clock here is behind, or the disk has forgotten: then this member
-        goes on above it. If the other runs, it hears of that, and stops.
+        If the peer had heard of this session before, the other process has spoken since, so this one is the older.
+        Otherwise the other may be long gone, and the clock here is behind or the disk has forgotten. Then this member
+        continues above it. If the other process is running after all, it hears of that and stops.
         """
         if self.superseded_by is not None:
             return
@@ -46,6 +46,6 @@ class Succession:
         )
 
     def want_incarnation(self, *, above: int = 0) -> None:
-        """Let another incarnation begin after this step, above all sessions that are known."""
+        """Let another incarnation begin after this step, above all known sessions."""
         latest = max(above, self._agent.session, self.session_wanted or 0)
         self.session_wanted = fresh_session(latest, self._clock)

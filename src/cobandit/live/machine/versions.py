@@ -1,7 +1,7 @@
-"""Which versions a member reads and writes, as one value; and in which of them it writes to each peer.
+"""Which versions a member reads and writes, as one value, and the version in which it writes to each peer.
 
 A new version changes the tables that are gathered here (`cobandit.codec.tables`, `control_messages.py`, `batch.py`),
-and nothing else has to know. `tests/upgrade` does it with a version that is made up.
+and nothing else. `tests/upgrade` does so with an invented version.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     import sqlite3
 
 Migration = Callable[["sqlite3.Connection"], None]
-"""Changes the tables, and writes the values anew (`rewrite_values`), in a transaction that it must not end."""
+"""Changes the tables and rewrites the values (`rewrite_values`), in a transaction that it must not end."""
 
 MIGRATIONS: Mapping[int, Migration] = {}
-"""By the version that each begins with. Empty: version 1 is the first."""
+"""Migrations by the version from which each starts. Empty, because version 1 is the first."""
 
 
 class Layout(NamedTuple):
-    """How a state file is written, and how one of the version before becomes one."""
+    """How a state file is written, and how a file of an older version is migrated."""
 
     states: StateCodec = STATES
     batches: StateCodec = BATCHES
@@ -33,7 +33,7 @@ class Layout(NamedTuple):
 
     @property
     def reads(self) -> tuple[int, ...]:
-        """The versions that can be read, upwards."""
+        """The versions that can be read, in ascending order."""
         return self.states.reads
 
     @property
@@ -46,7 +46,7 @@ LAYOUT = Layout()
 
 
 class Versions(NamedTuple):
-    """What one program reads and writes."""
+    """The versions that one program reads and writes."""
 
     packets: FrameCodec = PACKETS
     layout: Layout = LAYOUT
@@ -56,9 +56,9 @@ PRESENT = Versions()
 
 
 class PeerVersions:
-    """In which version each peer is written to: the newest that it reads too, and the oldest until that is known.
+    """The version to write to each peer: the newest that both read, or the oldest until that is known.
 
-    What a peer reads is what its last hello said. It is not persisted: after a restart everybody says hello again.
+    A peer's last hello says what it reads. That is not persisted: after a restart, all members say hello again.
     """
 
     def __init__(self, reads: tuple[int, ...]) -> None:
@@ -70,9 +70,9 @@ class PeerVersions:
         self._newest[peer] = max((version for version in self._reads if version in reads), default=self._reads[0])
 
     def forget(self, peer: str) -> None:
-        """Keep nothing in mind for a peer that is gone: when it is back, it says hello again."""
+        """Forget a peer that is gone. When it is back, it says hello again."""
         self._newest.pop(peer, None)
 
     def of(self, peer: str | None) -> int:
-        """Return the version to write in: to this peer, or (`None`) to everybody, known or not."""
+        """Return the version for messages to this peer, or (`None`) to all members, known or not."""
         return self._reads[0] if peer is None else self._newest.get(peer, self._reads[0])

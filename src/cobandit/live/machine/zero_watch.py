@@ -1,6 +1,7 @@
-"""Notices that only successes are reported: many rewards, none of them zero, and as many decisions without one.
+"""Notices that only successes are reported: many rewards, none of them zero, and as many decisions without a reward.
 
-This file owns the counts since the start and what people are told. It does not know what a reward tells of its arm.
+This file owns the counts since the start, and the message to operators. It does not know what a reward says about its
+arm.
 """
 
 import logging
@@ -11,15 +12,15 @@ from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.alerts import Alerts
 
 MANY_REWARDS = 100
-"""After so many rewards, none of them zero, and as many decisions without one, it seems that only clicks are told."""
+"""After this many rewards without a zero, and as many decisions without a reward, probably only clicks are reported."""
 
 
 class ZeroWatch:
     """Watches the rewards of one member.
 
     Args:
-        alerts: Where a trouble is told.
-        has_default: Whether a decision without a reward counts with a default: then zeros need not be reported.
+        alerts: Where troubles are reported.
+        has_default: Whether unrewarded decisions count with a default, so that zeros need not be reported.
     """
 
     def __init__(self, alerts: Alerts, *, has_default: bool) -> None:
@@ -27,7 +28,7 @@ class ZeroWatch:
         self._rewards = self._zeros = self._never_rewarded = 0
 
     def count(self, settled: Iterable[Settled]) -> None:
-        """Take decisions that got their reward, or will not get one."""
+        """Count decisions that got their reward, or will not get one."""
         for entry in settled:
             if entry.is_expired:
                 self._never_rewarded += 1
@@ -36,7 +37,7 @@ class ZeroWatch:
                 self._zeros += entry.units == 0
 
     def look(self, open_decisions: int) -> None:
-        """Say what is found, given how many decisions wait for their reward."""
+        """Report the finding, given how many decisions wait for their reward."""
         if self._rewards < MANY_REWARDS or self._has_default:
             return
         without = open_decisions + self._never_rewarded

@@ -1,1 +1,1 @@
-"""A member from a file until a signal: configuration, logs, metrics over HTTP."""
+"""A member as a process, from its file to a signal: configuration, logs, metrics over HTTP."""

@@ -1,6 +1,6 @@
-"""The bandits of a fleet in a member's file: a table for each, `[bandits.NAME]`, with what `Member.bandit` takes.
+"""The bandits of a fleet in a member's file: a table for each, `[bandits.NAME]`, with the options of `Member.bandit`.
 
-Whether a bandit can be is looked at here too, so that a file is refused as a whole and before anything starts.
+Bandits are checked here too, so that a file is refused as a whole, before anything starts.
 """
 
 from collections.abc import Mapping
@@ -26,10 +26,10 @@ KEYS = (
 
 
 def bandits_from(table: Table) -> dict[str, dict[str, Any]]:
-    """Return what the file says of each bandit, by name.
+    """Return the options in the file for each bandit, by name.
 
     Raises:
-        LocalError: A table has unknown keys, or a bandit cannot be. The text names the key.
+        LocalError: A table has unknown keys, or a bandit is invalid. The message names the key.
     """
     if "bandits" not in table:
         return {}

@@ -1,6 +1,6 @@
-"""A member as a file: TOML in, an `AgentConfig` out, or an error that names the key, the value and what is allowed.
+"""A member as a file: turns TOML into an `AgentConfig`, or an error with the key, the value and what is allowed.
 
-The keys are explained in docs/operating.md. Running what the file describes is `service.py`.
+docs/operating.md explains the keys. `service.py` runs the member that a file describes.
 """
 
 import importlib
@@ -78,32 +78,32 @@ _OF_ONE_BANDIT = (
     *("group", "arms", "policy", "quantum", "floors", "ceilings", "default_reward", "snapshot"),
     *("holdout", "guardrail"),
 )
-"""Keys of a member with one bandit."""
+"""The keys of a member with one bandit."""
 
 _REACHABLE = tuple(scheme for scheme in SCHEMES if scheme != "memory")
 
 
 @dataclass(frozen=True)
 class AgentConfig:
-    """What the file of an agent says. Paths are whole; the secret is not shown when this is printed."""
+    """The content of an agent's file. Paths are resolved. The secret is not shown when this is printed."""
 
     member: Mapping[str, Any]
-    """What `cobandit.join` takes besides the address."""
+    """The arguments of `cobandit.join` other than the address."""
     url: str
     log_format: LogFormat
     metrics: str | None
     """Where to serve metrics, `host:port`."""
     catch_up_every: float
-    """Seconds between two questions for what the others learned."""
+    """Seconds between two requests for what the others learned."""
     serving: Serving = field(default_factory=Serving)
     """How `cobandit serve` serves it over HTTP."""
     says_relay: bool = False
-    """Whether the file says if it is a relay."""
+    """Whether the file says whether it is a relay."""
     says_policy: bool = False
     bandits: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What is declared of each bandit, if it is a member of a fleet."""
+    """The declaration of each bandit, if it is a member of a fleet."""
     serves: bool = False
-    """Whether the file says where to serve HTTP: then `cobandit relay` does so too."""
+    """Whether the file says where to serve HTTP. `cobandit relay` then does so too."""
 
     def __repr__(self) -> str:
         return f"AgentConfig(name={self.member['name']!r}, group={self.group!r}, url={masked(self.url)!r})"
@@ -116,14 +116,14 @@ class AgentConfig:
 
 
 def read_config(path: Path | str, *, changes: Mapping[str, str] | None = None) -> AgentConfig:
-    """Read the file of an agent.
+    """Read an agent's file.
 
     Args:
         path: The file.
-        changes: Keys with the texts that count instead of the file's: what differs between agents that share a file.
+        changes: Keys with texts that override the file's, for agents that share a file.
 
     Raises:
-        LocalError: The file cannot be read or says something that cannot be. The text names the file, the key, its
+        LocalError: The file cannot be read, or something in it is invalid. The message names the file, the key, its
             value and what is allowed.
     """
 
@@ -138,10 +138,10 @@ def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = "
 
     Args:
         content: The keys and values.
-        folder: Where files that it names are, unless they are named from the root.
+        folder: The folder for relative paths.
 
     Raises:
-        LocalError: A key is unknown or missing, or a value is not allowed. The text names the key.
+        LocalError: A key is unknown or missing, or a value is not allowed. The message names the key.
 
     >>> config_from_mapping(
     ...     {"group": "homepage", "name": "memory", "url": "nats://n:4222", "arms": ["A", "B"], "state": "memory.db"}
@@ -206,10 +206,10 @@ def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = "
 
 
 def as_relay(config: AgentConfig) -> AgentConfig:
-    """Return the configuration of a relay. One that serves no decisions needs no odds of the arms.
+    """Return the configuration of a relay. A relay that serves no decisions needs no odds of the arms.
 
     Raises:
-        LocalError: The file says that it is none.
+        LocalError: The file says that it is not a relay.
     """
     if config.says_relay and not config.member["relay"]:
         raise LocalError("relay = false, and this command runs a relay: leave the key out, or use `cobandit serve`")
@@ -223,10 +223,10 @@ def as_relay(config: AgentConfig) -> AgentConfig:
 
 
 def check_files(config: AgentConfig) -> None:
-    """Look whether the files that a configuration names can be used, of the state the folder. Nothing is started.
+    """Check whether the files in a configuration can be used; of the state, only the folder. Nothing is started.
 
     Raises:
-        LocalError: The keys are not this member's, or something else does not fit.
+        LocalError: The keys are not this member's, or something else is inconsistent.
     """
     member = config.member
     if member["state"] is not None:
@@ -237,7 +237,7 @@ def check_files(config: AgentConfig) -> None:
 
         with located("keys"):
             credentials = Credentials(_proof(config).identity(), member["trust"])
-            name = member["name"] or f"{credentials.identity.name}x"  # a relay lends it one that begins so
+            name = member["name"] or f"{credentials.identity.name}x"  # a relay lends it one with this prefix
             credentials.begin(name, config.group, time.time())
     if config.metrics is not None:
         with located("metrics"):
@@ -245,12 +245,12 @@ def check_files(config: AgentConfig) -> None:
 
 
 def _check_folder(state: Path) -> None:
-    """Refuse a state file that is not there and cannot be made; the folders above it are made when it is."""
+    """Refuse a state file that does not exist and cannot be created. Missing folders are created with it."""
     if state.exists():
         return
     folder = next(parent for parent in state.absolute().parents if parent.exists())
     try:
-        tempfile.TemporaryFile(dir=folder).close()  # only this tells what may be made there
+        tempfile.TemporaryFile(dir=folder).close()  # only this shows what may be created there
     except OSError as error:
         raise LocalError(
             f"state: {state} cannot be made, because nothing can be written to {folder} ({error.strerror}): name "
@@ -259,10 +259,10 @@ def _check_folder(state: Path) -> None:
 
 
 def check_state(config: AgentConfig) -> None:
-    """Look whether a member can start from the state that a configuration names, and change nothing.
+    """Check whether a member can start from the state in a configuration, without changing anything.
 
     Raises:
-        LocalError: It is damaged, or is not this member's. What a start would do about damage is in the text.
+        LocalError: It is damaged, or not this member's. The message says what a start would do about damage.
     """
     if config.member["state"] is not None:
         with located("state"):
@@ -270,7 +270,7 @@ def check_state(config: AgentConfig) -> None:
 
 
 def risks(config: AgentConfig) -> str | None:
-    """Return in words what is not safe about a configuration that can be run; `None` if nothing is."""
+    """Return in words what is unsafe about a configuration that can be run; `None` if nothing is."""
     return unproved(config.url, _proof(config))
 
 
@@ -339,7 +339,7 @@ def _relays(table: Table, url: str) -> tuple[str, ...] | None:
 
 
 def _secret(table: Table) -> str | tuple[str, ...] | None:
-    """Return the secret, or two. An error that shows the value would show a secret."""
+    """Return the secret, or two. Errors must not show the value, which is a secret."""
     given = table.get("secret")
     if given is MISSING:
         return None

@@ -1,7 +1,7 @@
 """Log records as lines: for people, or one JSON object each. For cobandit's own programs, such as `cobandit relay`.
 
-The library itself only writes to `logging.getLogger("cobandit")` and never says where that goes: that is up to the
-program that uses it. What the lines say is in `cobandit.live.machine.alerts`.
+The library itself only logs to `logging.getLogger("cobandit")`, and never configures where that goes: the program that
+uses it does. `cobandit.live.machine.alerts` owns what the lines say.
 """
 
 import logging
@@ -17,10 +17,10 @@ from cobandit.values.allowance import Allowance
 from cobandit.values.errors import LocalError
 
 MAX_LINES_AT_ONCE, MAX_LINES_PER_SECOND = 200, 1
-"""Lines of one kind: of one logger, level and event. The next one that is written says how many were left out."""
+"""Lines of one kind: of one logger, level and event. The next written line says how many were left out."""
 
 MAX_KINDS = 1000
-"""The most kinds that are told apart."""
+"""How many kinds are distinguished at most."""
 
 LogFormat = Literal["json", "text"]
 LOG_FORMATS: tuple[LogFormat, ...] = ("text", "json")
@@ -35,14 +35,14 @@ def configure_logging(
     stream: TextIO | None = None,
     also: Sequence[str] = (),
 ) -> logging.Handler:
-    """Write what cobandit logs as lines, to standard error by default. Return the handler, to take it away.
+    """Write cobandit's log as lines, to standard error by default. Return the handler, so that it can be removed.
 
     Args:
-        format: `"text"` for people, `"json"` for one object a line with time, level, event, member, group, peer,
-            message and error, each where there is one.
-        level: What is less important is left out.
-        stream: Where to write.
-        also: Loggers of other packages whose warnings and errors belong here too.
+        format: `"text"` for people, `"json"` for one object per line with time, level, event, member, group, peer,
+            message and error, each if present.
+        level: Less important records are left out.
+        stream: The stream to write to.
+        also: Loggers of other packages whose warnings and errors are included.
     """
     if format not in LOG_FORMATS:
         raise LocalError(f"the log format must be {' or '.join(LOG_FORMATS)}, not {format!r}")
@@ -62,14 +62,14 @@ def configure_logging(
 
 
 class Sparing(logging.Filter):
-    """Leaves out lines of a kind that comes too often: nobody outside may fill a disk with them."""
+    """Drops lines of a kind that occurs too often, so that outsiders cannot fill a disk with them."""
 
     def __init__(self) -> None:
         super().__init__()
         self._kinds: dict[tuple[str, int, str], tuple[Allowance, list[int]]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a line is written. It then says how many like it were not."""
+        """Return whether to write a line. The line then says how many similar ones were dropped."""
         kind = (record.name, record.levelno, str(getattr(record, "event", record.msg)))
         if kind not in self._kinds and len(self._kinds) >= MAX_KINDS:
             kind = (record.name, record.levelno, "")
@@ -85,7 +85,7 @@ class Sparing(logging.Filter):
 
 
 class TextLines(logging.Formatter):
-    """One line a record, with the time in UTC.
+    """One line per record, with the time in UTC.
 
     `2026-03-01T12:00:00.000Z INFO event=journal_unwritable_over edge-7: works again: the journal`.
     """
@@ -97,13 +97,13 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line."""
+    """One JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
         about = {key: getattr(record, key) for key in _ABOUT if getattr(record, key, None) is not None}
         about = {"event": LogEvent.LIBRARY.value, **about}
         content = {"time": _time(record), "level": record.levelname.lower(), **about}
-        # The event and the member's name stand before the text for those who read it as text.
+        # Drop the event and the member's name before the text: they are for readers of plain text.
         text = record.getMessage().removeprefix(f"event={about['event']} ")
         content["message"] = text.removeprefix(f"{about.get('member')}: ")
         if record.exc_info:

@@ -1,7 +1,7 @@
-"""Serving a member's metrics over HTTP, from threads of its own, in bounded number. It needs the extra `metrics`.
+"""Serves a member's metrics over HTTP, from a bounded number of its own threads. This needs the extra `metrics`.
 
-Anybody who can connect may ask, so who comes is always let in, and when all places are taken another goes (`Door`).
-This file owns those connections and does not know what the metrics say.
+Any client that can connect may ask. So every newcomer is admitted, and another one goes when all places are taken
+(`Door`). This file owns those connections, and does not know what the metrics say.
 """
 
 import socket
@@ -24,10 +24,10 @@ with needed_by("serving metrics"):
     from prometheus_client import CollectorRegistry, make_wsgi_app
 
 MAX_METRICS_CONNECTIONS = 32
-"""Connections at the same time: a scrape takes milliseconds."""
+"""Connections at the same time. A scrape takes milliseconds."""
 
 METRICS_WITHIN_S = 10.0
-"""So long the other end may be silent."""
+"""How long the other end may be silent."""
 
 
 class _Connection(WSGIRequestHandler):
@@ -36,11 +36,11 @@ class _Connection(WSGIRequestHandler):
     timeout = METRICS_WITHIN_S
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # as it is called there
-        """Say nothing: others could fill the log."""
+        """Log nothing: others could fill the log."""
 
 
 class _Server(ThreadingMixIn, WSGIServer):
-    """A thread for each connection, of which there are not too many."""
+    """One thread for each connection, up to a limit."""
 
     daemon_threads = True
 
@@ -63,12 +63,12 @@ class _Server(ThreadingMixIn, WSGIServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401
-        """Say nothing: the other end was too slow, or has gone."""
+        """Log nothing: the other end was too slow, or has gone."""
 
 
 def _hang_up(connection: socket.socket) -> None:
     with suppress(OSError):
-        connection.shutdown(socket.SHUT_RDWR)  # its thread notices, and closes it
+        connection.shutdown(socket.SHUT_RDWR)  # its thread notices this, and closes it
 
 
 class MetricsServer:
@@ -100,7 +100,7 @@ class MetricsServer:
 
 
 def serve_metrics(member: Member, address: str) -> MetricsServer:
-    """Serve a member's metrics at `http://host:port/metrics`, from a thread of its own.
+    """Serve a member's metrics at `http://host:port/metrics`, from their own thread.
 
     Args:
         member: The member.

@@ -1,8 +1,8 @@
-"""A member as a process of its own: it starts, takes part until it is told to stop, and says farewell.
+"""A member as its own process: it starts, takes part until it is told to stop, and says farewell.
 
-It decides nothing by itself. It holds what the others learned, passes it on to newcomers if it is a relay, and takes
-the rewards that are left in its mailbox: an always-on memory of the group. Members talk on demand, and who observes
-nothing demands nothing; so it asks now and then (`Member.catch_up`).
+It makes no decisions by itself. It holds what the others learned, passes it on to newcomers if it is a relay, and takes
+the rewards left in its mailbox: an always-on memory of the group. Members talk on demand, and a member that observes
+nothing demands nothing. So it asks now and then (`Member.catch_up`).
 """
 
 import os
@@ -30,22 +30,22 @@ def run_agent(
 ) -> bool:
     """Run a member until the process is told to stop, by SIGTERM or SIGINT.
 
-    Another SIGTERM while it stops changes nothing: supervisors repeat it. Another SIGINT ends it at once.
+    Another SIGTERM while it stops changes nothing, because supervisors repeat it. Another SIGINT ends it at once.
 
     Args:
         config: What to run.
         ready: Called when the member takes part.
-        beside: What else runs as long as the member does, such as a server of its own: started before `ready` is
-            called, stopped before the member says farewell.
+        beside: What else runs as long as the member does, such as a server. It is started before `ready` is called, and
+            stopped before the member says farewell.
         logs_of: Loggers of other packages whose warnings are logged too.
-        drain: So many seconds everything goes on after SIGTERM, or until the next signal.
+        drain: How many seconds everything continues after SIGTERM, or until the next signal.
         on_drain: Called when that begins.
 
     Returns:
-        Whether everything is written down. If not, the log says why.
+        Whether everything is on the disk. If not, the log says why.
 
     Raises:
-        LocalError: It cannot start. Nothing is left behind.
+        LocalError: It cannot start. Everything opened was closed again.
     """
     configure_logging(config.log_format, also=logs_of)
     with stop_signals() as signals, ExitStack() as stack:
@@ -60,7 +60,7 @@ def run_agent(
             stack.enter_context(beside(member))
         ready(member)
         while (told := signals.wait(config.catch_up_every)) is None:
-            if not config.member["relay"]:  # a relay is told at the pace of the others, without asking
+            if not config.member["relay"]:  # the others update a relay at their own pace, without being asked
                 member.catch_up()
         on_drain()
         if told == signal.SIGTERM and drain:
@@ -71,15 +71,15 @@ def run_agent(
 
 
 class _Signals:
-    """SIGTERM and SIGINT, held back."""
+    """SIGTERM and SIGINT, blocked."""
 
     def wait(self, seconds: float) -> int | None:
-        """Return which of them has come within so many seconds."""
+        """Return which of them arrived within this many seconds, or `None`."""
         found = signal.sigtimedwait(STOPPING, seconds)
         return None if found is None else found.si_signo
 
     def let_go(self) -> None:
-        """Wait for no more of them: SIGTERM is heard no more, and SIGINT ends the process at once."""
+        """Stop waiting for them. SIGTERM is ignored from now on, and SIGINT ends the process at once."""
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
@@ -87,7 +87,7 @@ class _Signals:
 
 @contextmanager
 def stop_signals() -> Iterator[_Signals]:
-    """Hold SIGTERM and SIGINT back, for this thread and those that it starts from now on."""
+    """Block SIGTERM and SIGINT for this thread, and for those that it starts from now on."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     try:
         yield _Signals()

@@ -1,4 +1,4 @@
-"""How a member is served over HTTP, as its file says: where to listen, which token, which limits.
+"""How a member is served over HTTP, according to its file: where to listen, which token, which limits.
 
 Values only. The server is `cobandit.live.sidecar`, which needs the extra `serve`; this file does not.
 """
@@ -13,16 +13,16 @@ from cobandit.scenario.keys import Table, located
 SERVING_KEYS = ("listen", "token_file", "read_only_token_file", "drain", "most_body", "most_requests")
 
 LISTEN = "127.0.0.1:8700"
-"""Where a sidecar listens by default: for programs of the same computer alone."""
+"""Where a sidecar listens by default: only for programs on the same computer."""
 
 MOST_BODY = 2**20
 """The default limit of a request's body, in bytes."""
 
 LARGEST_BODY = 64 * 2**20
-"""`most_body` may be so much: a body is held in memory as a whole."""
+"""Upper limit of `most_body`. A body is held in memory as a whole."""
 
 MOST_REQUESTS = 256
-"""How many requests may be under way at the same time by default."""
+"""The default limit on requests at the same time."""
 
 LARGEST_REQUESTS = 100_000
 
@@ -32,26 +32,26 @@ LONGEST_DRAIN = 3600.0
 
 @dataclass(frozen=True)
 class Limits:
-    """What clients may ask of a sidecar."""
+    """Limits on what clients may request from a sidecar."""
 
     most_body: int = MOST_BODY
-    """Bytes of one request's body."""
+    """Maximum bytes of one request's body."""
     most_requests: int = MOST_REQUESTS
-    """Requests under way at the same time."""
+    """Maximum number of requests at the same time."""
 
 
 @dataclass(frozen=True)
 class Serving:
-    """What the file of an agent says about HTTP."""
+    """The part of an agent's file about HTTP."""
 
     listen: str = LISTEN
     """`host:port`."""
     token_file: Path | None = None
-    """The file with the token; without one it is found as `cobandit.live.sidecar.tokens` says."""
+    """The file with the token. Without one, the token is found as described in `cobandit.live.sidecar.tokens`."""
     read_only_token_file: Path | None = None
-    """The file with a token that only looks."""
+    """The file with the read-only token."""
     drain: float = 0.0
-    """So many seconds it goes on answering after SIGTERM, while it says that it is not ready."""
+    """How many seconds it keeps answering after SIGTERM, while it reports that it is not ready."""
     limits: Limits = field(default_factory=Limits)
 
 
@@ -59,7 +59,7 @@ def serving_from(table: Table, folder: Path) -> Serving:
     """Return what a file says about HTTP.
 
     Raises:
-        LocalError: A value is not allowed. The text names the key.
+        LocalError: A value is not allowed. The message names the key.
     """
     listen = table.text("listen") if "listen" in table else LISTEN
     with located("listen"):
@@ -77,7 +77,7 @@ def serving_from(table: Table, folder: Path) -> Serving:
 
 
 def is_loopback(address: Address) -> bool:
-    """Return whether only programs of this computer can reach an address.
+    """Return whether an address can only be reached by programs on this computer.
 
     >>> is_loopback(Address("127.0.0.1", 8700)), is_loopback(Address("0.0.0.0", 8700))
     (True, False)

@@ -1,7 +1,7 @@
-"""A member behind an HTTP API, for programs in any language. Needs the extra `serve`.
+"""A member behind an HTTP API, for programs in any language. This needs the extra `serve`.
 
-The door is `create_app`, an application that any ASGI server can run, and `run_sidecar`, which runs it with a member of
-its own until the process is told to stop. This room knows nothing of pages: a caller that has one adds its routes.
+The entry points are `create_app`, an application for any ASGI server, and `run_sidecar`, which runs it with its own
+member until the process is told to stop. This package knows no pages: a caller that has one adds its routes.
 """
 
 from cobandit.values.extras import needed_by

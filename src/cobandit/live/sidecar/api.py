@@ -1,8 +1,8 @@
-"""What a sidecar does for its clients: each operation as a method that takes and returns typed values.
+"""What a sidecar does for its clients: each operation is a method that takes and returns typed values.
 
-What the member does at once is done here and now, on the server's loop: to decide, and to reward an open decision.
-What waits for the member's network side or its disk waits elsewhere, so that no other request waits with it. This file
-knows nothing of HTTP but the refusals.
+What the member does immediately, such as deciding and rewarding an open decision, runs directly on the server's loop.
+What waits for the member's network side or its disk runs elsewhere, so that no other request waits with it. Of HTTP,
+this file knows only the refusals.
 """
 
 import asyncio
@@ -29,19 +29,19 @@ from cobandit.values.errors import LocalError, NotNowError, StateError, UnknownE
 Value = TypeVar("Value")
 
 WAITING_THREADS = 8
-"""So many requests wait for the member's network side at the same time; others wait for them."""
+"""How many requests wait for the member's network side at the same time. Others wait for them."""
 
 WAIT_WITHIN_S = 10.0
-"""So long a request waits for the network side or the disk."""
+"""How long a request waits for the network side or the disk."""
 
 FLEET_WITHIN_S = 2.0
-"""So long other members may take to say how they are."""
+"""How long other members may take to report their status."""
 
 DECIDE_AT_ONCE = 32
-"""After so many decisions of a batch other requests have their turn."""
+"""After this many decisions of a batch, other requests get a turn."""
 
 RELAYS_SILENT = "no relay answers: it decides, and what it learns waits here. Its log says more"
-"""What a leaf says of itself that is cut off. It is for everybody, so it tells no secrets."""
+"""What a leaf reports when it is cut off. Any client can read it, so it contains no secrets."""
 
 _TAKEN = "the reward is taken but is not on the disk yet: {}. Repeat the request: it counts once"
 _HOLDS_HERE = (
@@ -78,7 +78,7 @@ class Api:
                 made.append(self._select(one))
                 if len(made) % DECIDE_AT_ONCE == 0:
                     await asyncio.sleep(0)
-        except BaseException:  # the arms have changed since
+        except BaseException:  # the arms have changed in the meantime
             for decision in made:
                 self._member.withdraw(decision)
             raise
@@ -117,7 +117,7 @@ class Api:
             return await self.update(schemas.UpdateRequest(given.id, given.reward, given.sync))
         except (NotNowError, StateError, UnknownError):
             raise
-        except LocalError as error:  # what can be is the bandit's, not the shape of the body
+        except LocalError as error:  # the bandit refuses the value, not the shape of the body
             raise StateError(str(error)) from error
 
     async def withdraw(self, given: schemas.WithdrawRequest) -> schemas.Withdrawn:
@@ -222,7 +222,7 @@ class Api:
         return await _within(self._member.updated(token, reward))
 
     async def _operate(self, work: Callable[[], None]) -> None:
-        """Do what holds for every member. It is told to them only when it is on the disk."""
+        """Do something that affects every member. The others hear of it only when it is on the disk."""
         await self._elsewhere(work)
         await self._synced(_HOLDS_HERE)
 
@@ -239,7 +239,7 @@ class Api:
 
 @cache
 def _waiting_threads() -> Threads:
-    """The threads that wait: one set for the process. They end with it, even if one of them waits for ever."""
+    """Return the process's one set of waiting threads. They end with it, even if one of them waits for ever."""
     return Threads("wait", WAITING_THREADS)
 
 
@@ -259,5 +259,5 @@ async def _within(waiting: Awaitable[Value]) -> Value:
 
 
 def _what_became(taken: Taken) -> tuple[bool, bool, bool]:
-    """Return of a reward whether it counted here, was passed on to another member, and will never count."""
+    """Return whether a reward counted here, was passed on to another member, and will never count."""
     return taken is Taken.COUNTED, taken is Taken.ON_ITS_WAY, taken is Taken.GIVEN_UP

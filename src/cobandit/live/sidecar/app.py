@@ -1,4 +1,4 @@
-"""The application: the API's routes behind the token and the limits, and whatever else is served beside them."""
+"""The application: the API's routes behind the token and the limits, and anything else served beside them."""
 
 import asyncio
 import threading
@@ -33,9 +33,9 @@ class Extras(NamedTuple):
     routes: Sequence[BaseRoute] = ()
     """They come after those of the API. All of them need the token, but for `open_paths`."""
     open_paths: frozenset[str] = frozenset()
-    """What needs no token: whole paths; one that ends in `/` stands for everything below it too."""
+    """Paths that need no token. A path that ends in `/` includes everything below it."""
     running: Callable[[], AbstractAsyncContextManager[object]] | None = None
-    """What is entered on the server's loop before the first request, and left after the last."""
+    """Entered on the server's loop before the first request, and left after the last."""
 
 
 def create_app(
@@ -54,12 +54,12 @@ def create_app(
 
     Args:
         member: The member. It is not closed with the application.
-        token: What clients must bring as `Authorization: Bearer ...`.
-        read_only_token: Another, with which they may only look.
-        limits: What clients may ask for.
+        token: The token that clients must send as `Authorization: Bearer ...`.
+        read_only_token: Another token, which allows only reading.
+        limits: Limits on requests.
         extras: What is served beside the API.
         stopping: Set when the server is about to stop. Streams must end then, or the stop waits for them.
-        draining: Set when it is to say that it is not ready, though it still answers.
+        draining: Set when the application should report that it is not ready, although it still answers.
     """
     limits, extras = limits or Limits(), extras or Extras()
     api = Api(member, stopping or asyncio.Event(), draining or threading.Event())
@@ -72,7 +72,7 @@ def create_app(
         middleware=[
             Middleware(RawPaths),
             Middleware(TokenCheck, token, {*PROBES, DOCUMENT, *extras.open_paths}, read_only_token),
-            Middleware(UnderWay, limits.most_requests, PROBES),  # behind the token: outsiders take no places
+            Middleware(UnderWay, limits.most_requests, PROBES),  # behind the token, so that outsiders take no places
         ],
         exception_handlers={
             Refusal: refused,
@@ -82,12 +82,12 @@ def create_app(
         },
         lifespan=lambda _: _running(extras),
     )
-    app.router.redirect_slashes = False  # a path is there or it is not
+    app.router.redirect_slashes = False  # a path exists or it does not
     return app
 
 
 class RawPaths:
-    """Leaves the paths of the API as they came, so that an arm's name may contain a slash, as `%2F`."""
+    """Leaves the API's paths undecoded, so that an arm's name may contain a slash, as `%2F`."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -112,7 +112,7 @@ async def _document(_: Request) -> Response:
 
 
 async def _refused_by_starlette(request: Request, error: Exception) -> Response:
-    """Answer what no route takes."""
+    """Answer a request that no route accepts."""
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         allowed = ", ".join(sorted(map(str.strip, (error.headers or {}).get("Allow", "").split(","))))
@@ -124,4 +124,4 @@ async def _refused_by_starlette(request: Request, error: Exception) -> Response:
 
 
 async def _nobody_waits(_: Request, __: Exception) -> Response:
-    return Response(status_code=400)  # nobody reads it
+    return Response(status_code=400)  # no client reads it

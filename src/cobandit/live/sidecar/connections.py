@@ -1,11 +1,12 @@
-"""One connection of a client, below HTTP: how long and how late the head of a request may be. No token is known yet.
+"""One client connection, below HTTP: limits on the length and delay of a request's head. No token is known yet.
 
 The head is the first line and the headers. uvicorn limits neither its length nor its time, so this file does. At any
-time a connection waits for a head, or for the next request, or a request is under way, and each of these ends: a body
-and an answer have their own limits, in `limits.py` and `api.py`.
+time, a connection waits for a head or for the next request, or a request is under way. Each of these ends: `limits.py`
+and `api.py` limit bodies and answers.
 
-Connections are limited too. One on which no token was shown gives way to who comes next (`Door`), so outsiders take no
-places from clients. If clients themselves take all, the others are told so, and so is who asks whether it is ready.
+The number of connections is limited too. A connection that has not shown a token gives way to a newcomer (`Door`), so
+outsiders take no places from clients. If clients themselves take all places, further clients are told so, and so are
+readiness probes.
 """
 
 import asyncio
@@ -25,28 +26,28 @@ MOST_HEAD = 64 * 2**10
 """Bytes of the first line and the headers of a request."""
 
 HEAD_WITHIN_S = 10.0
-"""So long a client may take to send them, from when it connects or, on a used connection, from their first byte."""
+"""How long a client may take to send them, from connecting or, on a used connection, from their first byte."""
 
 
 class Connections:
-    """All connections of one server. Called with what uvicorn gives, it makes the next."""
+    """All connections of one server. uvicorn calls it to create the next one."""
 
     def __init__(self) -> None:
         self.door: Door[Connection] = Door(lambda one, _: one.give_way())
         self.proved: set[Connection] = set()
 
     def __call__(self, *given: Any, **options: Any) -> "Connection":  # noqa: ANN401  # uvicorn's own
-        """Return a connection that has not been made yet."""
+        """Return a connection that is not established yet."""
         return Connection(self, *given, **options)
 
     @property
     def are_too_many(self) -> bool:
-        """Whether clients that have shown the token take all places."""
+        """Whether clients with a valid token take all places."""
         return len(self.proved) >= MOST_CONNECTIONS
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's connection, with limits for what comes before a request is known."""
+    """uvicorn's connection, with limits on what comes before a request is known."""
 
     def __init__(self, all_of_them: Connections, *given: Any, **options: Any) -> None:  # noqa: ANN401  # uvicorn's own
         super().__init__(*given, **options)
@@ -55,7 +56,7 @@ class Connection(HttpToolsProtocol):
         self._is_in_head = False
         self._is_refused = False
         self._read = 0
-        """Bytes that came after those in which the last request ended: if a head has begun, so long is it at least."""
+        """Bytes since those in which the last request ended. If a head has begun, it has at least this length."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
         """Wait for the first request."""
@@ -65,7 +66,7 @@ class Connection(HttpToolsProtocol):
         self._start_clock()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget it."""
+        """Forget the connection."""
         self._stop_clock()
         self._all.door.leave(self)
         self._all.proved.discard(self)
@@ -73,7 +74,7 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def give_way(self) -> None:
-        """End, because others come and nobody has shown a token here."""
+        """Close, because others are arriving and no token was shown here."""
         self.transport.abort()
 
     def _prove(self) -> None:
@@ -82,7 +83,7 @@ class Connection(HttpToolsProtocol):
             self._all.proved.add(self)
 
     def data_received(self, data: bytes) -> None:
-        """Take some bytes. Most requests come as a whole, and start no clock."""
+        """Take some bytes. Most requests arrive as a whole, and start no timer."""
         if self._is_refused:
             return
         self._read += len(data)
@@ -94,13 +95,13 @@ class Connection(HttpToolsProtocol):
         elif not self._is_answering:
             if self._is_in_head or self.cycle is None:
                 self._start_clock()
-            elif self.timeout_keep_alive_task is None:  # the rest of a body that was answered already
+            elif self.timeout_keep_alive_task is None:  # the rest of a body that was already answered
                 self.timeout_keep_alive_task = self.loop.call_later(
                     self.timeout_keep_alive, self.timeout_keep_alive_handler
                 )
 
     def on_message_begin(self) -> None:
-        """Note that a head begins."""
+        """Note that a head has begun."""
         self._is_in_head = True
         super().on_message_begin()
 
@@ -144,14 +145,14 @@ class Connection(HttpToolsProtocol):
             detail = f"the headers did not come within {HEAD_WITHIN_S:g} seconds: send them at once"
             self._refuse(Refusal(408, detail, CLOSE))
         else:
-            self.transport.close()  # it never said a word
+            self.transport.close()  # it was silent
 
     def _refuse(self, refusal: Refusal) -> None:
-        """Answer what is no request yet, and read no more; what still comes is thrown away for a while."""
+        """Answer something that is not a request yet, and read no more. For a while, further input is discarded."""
         self._stop_clock()
         self._is_refused = True
         if self._is_answering:
-            if not (self._is_in_head or self.pipeline or self.cycle.response_started):  # or it is no answer to that
+            if not (self._is_in_head or self.pipeline or self.cycle.response_started):  # else it answers another one
                 self.transport.write(_as_bytes(refusal))
             self.transport.close()
             return
@@ -161,7 +162,7 @@ class Connection(HttpToolsProtocol):
 
 
 class _Crowded:
-    """Answers while there are too many connections: that the process lives, and everything else with a refusal."""
+    """Answers while there are too many connections: the liveness probe succeeds, and all else is refused."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

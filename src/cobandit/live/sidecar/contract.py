@@ -1,7 +1,7 @@
 """The API as a table: every operation with its path, its types, its statuses and an example of each.
 
-Routes and the OpenAPI document are both made from this table, so what is served is what is documented. `api.py` has a
-method of each operation's name.
+Routes and the OpenAPI document are both generated from this table, so what is served is what is documented. `api.py`
+has a method with each operation's name.
 """
 
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from cobandit.live.status.statistics import ArmStatistics, Communication, PeerSt
 JSON, PLAIN = "application/json", "text/plain"
 
 WITH_BODY = (400, 408, 413, 415, 422)
-"""How any request with a body can be refused."""
+"""The statuses with which any request with a body can be refused."""
 
 REFUSED = {
     400: "The body is not JSON. The client must act.",
@@ -34,7 +34,7 @@ REFUSED = {
 
 
 class Operation(NamedTuple):
-    """One thing that a client can ask for."""
+    """One operation that a client can request."""
 
     name: str
     """The operation's id, and the name of its method in `api.py`."""
@@ -42,26 +42,26 @@ class Operation(NamedTuple):
     path: str
     summary: str
     taken: type[msgspec.Struct] | None = None
-    """What the body of a request is."""
+    """The type of the request's body."""
     given: type[msgspec.Struct] | None = None
-    """What the body of the answer is; `None` for an answer without one."""
+    """The type of the answer's body; `None` for an answer without one."""
     status: int = 200
     example: Any = None
-    """A request."""
+    """An example request."""
     answer: Any = None
-    """What is answered to it."""
+    """The answer to it."""
     refused: tuple[int, ...] = ()
-    """Further ways in which it can be refused, besides those of every operation."""
+    """Further statuses of refusals, besides those of every operation."""
     media_type: str = JSON
     is_open: bool = False
     """Whether it needs no token."""
     description: str = ""
     also: int | None = None
-    """Another status with which it can be answered, with the same body."""
+    """Another possible status of the answer, with the same body."""
 
     @property
     def statuses(self) -> tuple[int, ...]:
-        """Every status of a refusal, ascending."""
+        """Every status of a refusal, in ascending order."""
         usual: tuple[int, ...] = (431, 503) if self.is_open else (401, 431, 500, 503)
         if self.method != "GET":
             usual = (403, *usual)

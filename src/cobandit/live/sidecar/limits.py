@@ -1,4 +1,4 @@
-"""How much clients may ask for: requests under way at the same time, and bytes and seconds of one body.
+"""Limits on what clients may request: requests at the same time, and bytes and seconds of one body.
 
 A request is under way until its answer begins, so a stream of events that lasts for hours takes no place from others.
 """
@@ -13,25 +13,25 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from cobandit.live.sidecar.problems import Refusal, answer
 
 BODY_WITHIN_S = 10.0
-"""So long a client may take to send the body of one request."""
+"""How long a client may take to send the body of one request."""
 
 MOST_THROWN_AWAY = 64 * 2**20
 THROW_AWAY_WITHIN_S = 2.0
-"""A body that is refused for its length is read and thrown away, up to so many bytes and for so long: many clients look
-for an answer only when they have sent everything, and would see a broken connection instead."""
+"""Up to this many bytes, and for this long, a body refused for its length is read and discarded. Many clients look for
+an answer only after sending everything, and would otherwise see a broken connection."""
 
 MOST_CONNECTIONS = 2048
-"""Connections that may be open, idle ones too. Those on which no token was shown give way to further ones; if there are
-none, further ones are refused."""
+"""Connections that may be open, including idle ones. Those without a shown token give way to newcomers; if there are
+none, newcomers are refused."""
 
 
 class UnderWay:
     """Refuses requests while too many others are under way.
 
     Args:
-        app: Whom it protects.
-        most: How many may be under way.
-        exempt: Paths that are always served: a probe must not fail because others are many.
+        app: The application that it protects.
+        most: How many requests may be under way.
+        exempt: Paths that are always served, because a probe must not fail when there are many requests.
     """
 
     def __init__(self, app: ASGIApp, most: int, exempt: Collection[str] = ()) -> None:
@@ -70,8 +70,8 @@ async def read_body(scope: Scope, receive: Receive, most: int) -> bytes:
     """Return the whole body of a request.
 
     Raises:
-        Refusal: It is too long, which is said as soon as that is known, or does not come.
-        ClientDisconnect: Nobody waits for an answer any more.
+        Refusal: It is too long, which is reported as soon as it is known, or does not arrive.
+        ClientDisconnect: No client waits for an answer any more.
     """
     declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
     if declared.isdigit() and int(declared) > most:
@@ -100,7 +100,7 @@ async def read_body(scope: Scope, receive: Receive, most: int) -> bytes:
 
 
 CLOSE = {"Connection": "close"}
-"""What the client is still sending is not read."""
+"""The rest of what the client sends is not read."""
 
 
 def _too_long(most: int) -> Refusal:
@@ -108,7 +108,7 @@ def _too_long(most: int) -> Refusal:
 
 
 async def _throw_away(scope: Scope, receive: Receive) -> None:
-    """Let a client send its body, for a while, unless it waits to be told to."""
+    """Let a client send its body for a while, unless it waits for permission."""
     if any(name == b"expect" for name, _ in scope["headers"]):
         return
     with contextlib.suppress(TimeoutError):

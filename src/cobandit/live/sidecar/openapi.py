@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the table of operations and the types that decode and encode."""
+"""The OpenAPI document, generated from the table of operations and the types that decode and encode."""
 
 from functools import cache
 from typing import Any
@@ -10,8 +10,8 @@ from cobandit.live.sidecar.problems import MEDIA_TYPE, RETRY_AFTER_S, TITLES, Pr
 from cobandit.values.tally import LONGEST_NAME
 
 API_VERSION = "1.0.0"
-"""Raised when the API changes: the last number for words, the middle one for additions, the first for anything that can
-break a client, together with the prefix of the paths."""
+"""Increased when the API changes: the last number for wording, the middle one for additions, the first for anything
+that can break a client, together with the prefix of the paths."""
 
 DESCRIPTION = """Decide, reward and operate one member of a group of bandits that learn together.
 
@@ -85,7 +85,7 @@ _LINKS = {
         "kill": {"operationId": "kill", "requestBody": {"control_arm": "$response.body#/arm"}},
     },
 }
-"""What can be done next with what was answered."""
+"""What a client can do next with an answer."""
 
 
 def _described(operation: Operation) -> dict[str, Any]:

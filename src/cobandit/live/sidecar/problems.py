@@ -1,6 +1,6 @@
-"""What is refused, said to a client: RFC 9457 problem details, with a text that tells who must act.
+"""Refusals as answers to clients: RFC 9457 problem details, with a text that says who must act.
 
-This file owns which kind of error has which status. It does not know what was asked for.
+This file owns which kind of error has which status. It does not know what was requested.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from starlette.responses import Response
 from cobandit.values.errors import LocalError, NotNowError, StateError, UnknownError
 
 RETRY_AFTER_S = 1
-"""What a client is told to wait when something cannot be served now."""
+"""Seconds that a client should wait if something cannot be served now."""
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -65,7 +65,7 @@ TITLES = {
     500: "Internal Server Error",
     503: "Service Unavailable",
 }
-"""As RFC 9110 and RFC 6585 have them. Those of the standard library differ from one Python to the next."""
+"""The titles of RFC 9110 and RFC 6585. Those of the standard library differ between Python versions."""
 
 
 def problem(status: int, detail: str) -> Problem:
@@ -78,7 +78,7 @@ def problem(status: int, detail: str) -> Problem:
 
 
 def refusal_of(error: LocalError) -> Refusal:
-    """Return what a client is told about an error of the member."""
+    """Return the refusal that a client gets for an error of the member."""
     return Refusal(next(status for kind, status in _STATUSES if isinstance(error, kind)), str(error))
 
 
@@ -93,18 +93,18 @@ def answer(refusal: Refusal) -> Response:
 
 
 async def refused(_: Request, error: Exception) -> Response:
-    """Answer a request that was refused."""
+    """Answer a refused request."""
     assert isinstance(error, Refusal)
     return answer(error)
 
 
 async def unknown_path(request: Request, _: Exception) -> Response:
-    """Answer a request for a path that is none."""
+    """Answer a request for an unknown path."""
     return answer(Refusal(404, f"there is nothing at {request.url.path[:200]!r}: /openapi.json says what there is"))
 
 
 async def failed(_: Request, error: Exception) -> Response:
-    """Answer a request that met a bug of ours. What went wrong is for the log, not for the client."""
+    """Answer a request that met a bug of ours. The details go to the log, not to the client."""
     del error
     detail = "the sidecar failed at this request, which is a bug in cobandit: its operator finds it in its log"
     return answer(Refusal(500, detail, {"Connection": "close"}))  # as the server does, so nobody must send more on it

@@ -1,6 +1,6 @@
-"""From HTTP to operations and back: what a request must look like, and what an answer looks like.
+"""From HTTP to operations and back: the form of requests and of answers.
 
-A resource is one path with its operations. This file owns bodies, content types and arms in paths, and does not know
+A resource is one path with its operations. This file owns bodies, content types and arms in paths. It does not know
 what an operation does.
 """
 
@@ -28,13 +28,13 @@ _UTF_8 = (b"utf-8", b"utf8")
 _HALF_CHARACTER = re.compile(
     rb"\\u[dD][89abAB][\da-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][\da-fA-F]{2})\\u[dD][c-fC-F]"
 )
-"""One of two escapes that stand for a character only together. The decoder says that the body is cut off."""
+"""Only together do two such escapes stand for a character. For one alone, the decoder says that the body is cut off."""
 
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
 def routes_of(api: Api, operations: Sequence[Operation], limits: Limits) -> list[Route]:
-    """Return a route for each path. One path is one route, so that a wrong method is told every right one."""
+    """Return one route for each path, so that the answer to a wrong method lists all right ones."""
     paths: dict[str, dict[str, Call]] = {}
     for operation in operations:
         paths.setdefault(operation.path, {})[operation.method] = _call(api, operation, limits)
@@ -58,7 +58,7 @@ class _Resource:
 
 
 def _call(api: Api, operation: Operation, limits: Limits) -> Call:
-    """Return how an operation is called."""
+    """Return a function that calls an operation."""
     method: Callable[..., Awaitable[Any]] = getattr(api, operation.name)
     respond = _RESPONSES.get(operation.name, _json if operation.given is not None else _nothing)
     if operation.taken is not None:
@@ -109,7 +109,7 @@ def _decoded(decoder: "msgspec.json.Decoder[Any]", body: bytes) -> Any:  # noqa:
 
 
 def _arm(scope: Scope) -> str:
-    """Return the arm that a path names."""
+    """Return the arm in a path."""
     given = scope["path_params"]["arm"]
     try:
         return unquote(given, errors="strict")

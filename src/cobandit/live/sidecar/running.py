@@ -1,8 +1,8 @@
-"""A sidecar as a process: the application in a real server, on a thread of its own, until the process is told to stop.
+"""A sidecar as a process: the application in a real server, on its own thread, until the process is told to stop.
 
-To drain is to say that one is not ready, and to answer on. To stop is to let go of the port, end the streams, finish
-what is under way, and only then let the member say farewell.
-Signals, and how a member is run, are `cobandit.live.process.service`.
+While it drains, it reports that it is not ready, but keeps answering. To stop, it releases the port, ends the streams,
+finishes requests under way, and only then lets the member say farewell.
+`cobandit.live.process.service` handles signals and runs the member.
 """
 
 import asyncio
@@ -30,16 +30,16 @@ from cobandit.live.transports.listening import listening_socket, listening_to
 from cobandit.values.errors import LocalError
 
 FINISH_WITHIN_S = 8
-"""Requests under way when it stops may take so long; then they are cut off."""
+"""How long requests under way may take when it stops. After that they are cut off."""
 
 KEEP_ALIVE_S = 75
-"""So long a connection may be idle: longer than the clients' pools keep theirs, so that it is they who close it."""
+"""How long a connection may be idle: longer than in clients' pools, so that the clients close it first."""
 
 BACKLOG = 1024
-"""Connections that may wait to be taken."""
+"""How many connections may wait to be accepted."""
 
 ExtrasOf = Callable[[Member, asyncio.Event], Extras]
-"""Makes what is served beside the API, for a member; the event is set when streams must end."""
+"""Creates what is served beside the API, for a member. The event is set when streams must end."""
 
 
 def run_sidecar(
@@ -53,10 +53,10 @@ def run_sidecar(
         extras: What else to serve.
 
     Returns:
-        Whether everything is written down. If not, the log says why.
+        Whether everything is on the disk. If not, the log says why.
 
     Raises:
-        LocalError: It cannot start. Nothing is left behind.
+        LocalError: It cannot start. Everything opened was closed again.
     """
     token = find_token(config.serving, config.member["state"])
     read_only_token, draining = find_read_only_token(config.serving, token), threading.Event()
@@ -87,16 +87,16 @@ def run_sidecar(
 
 
 class Sidecar:
-    """An application that is served, from a thread of its own, until it is closed.
+    """Serves an application from its own thread, until it is closed.
 
     Args:
         app: The application.
-        listen: Where, `host:port`; port 0 picks a free one.
-        token: The application's token, for callers that say where it is.
+        listen: Where to listen, `host:port`; port 0 picks a free one.
+        token: The application's token, for callers that report where it is.
         stopping: Set when it is about to stop.
 
     Raises:
-        LocalError: Nobody can listen there.
+        LocalError: The address cannot be used for listening.
     """
 
     def __init__(
@@ -141,14 +141,14 @@ class Sidecar:
 
     @property
     def url(self) -> str:
-        """The address for a program or a browser of this computer."""
+        """The address for a program or a browser on this computer."""
         host = self.address.host
         if self.address.is_wildcard:
             host = "::1" if ":" in host else "127.0.0.1"
         return f"http://{Address(host, self.address.port)}"
 
     def close(self) -> None:
-        """Take no more requests, finish those under way, and stop. Harmless if it is closed already."""
+        """Accept no more requests, finish those under way, and stop. Does nothing if it is closed already."""
         self._server.should_exit = True
         with contextlib.suppress(RuntimeError):  # its loop has ended by itself
             self._server.loop.call_soon_threadsafe(self._stopping.set)
@@ -173,7 +173,7 @@ class Sidecar:
 
 
 class _Server(uvicorn.Server):
-    """Tells when it is up."""
+    """Reports when it is up."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -187,7 +187,7 @@ class _Server(uvicorn.Server):
 
 
 def _listening(address: Address) -> socket.socket:
-    """Return a socket that has the port."""
+    """Return a socket bound to the port."""
     with listening_to(address, "listen"):
         found = socket.getaddrinfo(address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         return listening_socket(found[0], BACKLOG)

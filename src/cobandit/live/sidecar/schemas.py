@@ -20,11 +20,11 @@ from cobandit.live.status.verdict import Verdict
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS
 
 MOST_IN_BATCH = 1000
-"""Decisions or rewards in one request."""
+"""Maximum decisions or rewards in one request."""
 
 MOST_SEGMENTS = 10_000
 MOST_PLACES = 2**20
-"""Segments of a bandit that is declared by a client, and segments times arms: some 200 MB."""
+"""Maximum segments of a bandit that a client declares, and of segments times arms: some 200 MB."""
 
 ArmName = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME, description="The name of an arm.")]
 Subject = Annotated[

@@ -1,7 +1,7 @@
-"""The bearer token: where it comes from, and who has it.
+"""The bearer token: where it comes from, and which requests have it.
 
-One token opens everything that a sidecar does: its owner decides, rewards and turns the kill switch. A second one, if
-there is one, only looks: statistics, metrics and the page.
+One token allows everything that a sidecar does: its holder decides, rewards and turns the kill switch. An optional
+second one only allows reading: statistics, metrics and the page.
 """
 
 import os
@@ -27,7 +27,7 @@ SHORTEST_TOKEN, LONGEST_TOKEN = 16, 1024
 """Characters."""
 
 ON_PROOF = "cobandit.on_proof"
-"""Under this name a server may leave, in the state of a request, what to call when the request has a right token."""
+"""The key in a request's state under which a server may leave a callback for requests with a valid token."""
 
 
 class Token(NamedTuple):
@@ -42,16 +42,16 @@ class Token(NamedTuple):
 
 
 def find_token(serving: Serving, state: Path | None, environment: Mapping[str, str] | None = None) -> Token:
-    """Return the token: of the environment variable `COBANDIT_TOKEN`, or of the file that is named, or else one that
-    was made before or is made now, in a file beside the state that only its owner can read.
+    """Return the token: from the environment variable `COBANDIT_TOKEN`, or from the named file, or else from a file
+    beside the state that only its owner can read, in which a token was made before or is made now.
 
     Args:
-        serving: What the agent's file says.
+        serving: The HTTP part of the agent's file.
         state: The member's state file, if it has one.
-        environment: The variables to look at; this process's by default.
+        environment: The variables to use; this process's by default.
 
     Raises:
-        LocalError: The token cannot be read, or cannot be one.
+        LocalError: The token cannot be read, or is invalid.
     """  # noqa: D205  # the order is the point
     variables = os.environ if environment is None else environment
     if VARIABLE in variables:
@@ -69,10 +69,10 @@ def find_token(serving: Serving, state: Path | None, environment: Mapping[str, s
 
 
 def find_read_only_token(serving: Serving, token: Token) -> str | None:
-    """Return the token that only looks: of the environment variable, or of the file that is named, or `None`.
+    """Return the read-only token, from the environment variable or the named file, or `None`.
 
     Raises:
-        LocalError: It cannot be read, or cannot be one, or is the token that may do everything.
+        LocalError: It cannot be read, is invalid, or is the token that allows everything.
     """
     if READ_ONLY_VARIABLE in os.environ:
         found = _checked(os.environ[READ_ONLY_VARIABLE], READ_ONLY_VARIABLE)
@@ -86,10 +86,10 @@ def find_read_only_token(serving: Serving, token: Token) -> str | None:
 
 
 def check_token(serving: Serving, state: Path | None) -> None:
-    """Look whether the token can be used, without making one.
+    """Check whether the token can be used, without making one.
 
     Raises:
-        LocalError: It cannot be read, or cannot be one.
+        LocalError: It cannot be read, or is invalid.
     """
     token = Token("", "")
     is_made = state is None or made_token_file(state).exists()
@@ -99,18 +99,18 @@ def check_token(serving: Serving, state: Path | None) -> None:
 
 
 def made_token_file(state: Path) -> Path:
-    """Return where the token is that was made for a member."""
+    """Return the file with the token that was made for a member."""
     return state.with_name(f"{state.name}.token")
 
 
 class TokenCheck:
-    """Lets requests through that bring the token, and those for what is open.
+    """Passes on requests with the token, and requests for open paths.
 
     Args:
-        app: Whom it guards.
+        app: The application that it guards.
         token: The token.
-        read_only_token: Another, with which one may only look.
-        open_paths: What needs none: whole paths; one that ends in `/` stands for everything below it too.
+        read_only_token: Another token, which allows only reading.
+        open_paths: Paths that need no token. A path that ends in `/` includes everything below it.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ def _read(file: Path, what: str) -> str:
 
 
 def _checked(token: str, what: str) -> str:
-    """Return a token that can stand in a header; what is wrong is said without showing it."""
+    """Return a token that can be sent in a header. Errors do not show it."""
     is_plain = token.isascii() and token.isprintable() and " " not in token
     if not (is_plain and SHORTEST_TOKEN <= len(token) <= LONGEST_TOKEN):
         raise LocalError(

@@ -1,1 +1,1 @@
-"""How a member and a fleet are, as values."""
+"""The status of a member and of a fleet, as values."""

@@ -1,7 +1,7 @@
-"""How the bandits with names are, as values: in short for all of them, and arm by arm for one segment.
+"""The status of named bandits, as values: a summary of all, and one segment arm by arm.
 
-A member may have thousands of segments, so what travels to others says how much is known of each bandit, and no more.
-This file reads; it changes nothing.
+A member may have thousands of segments, so the summaries sent to others say only how much is known about each bandit.
+This file only reads.
 """
 
 from collections.abc import Mapping
@@ -87,14 +87,14 @@ def bandits_of(
     guardrails: Mapping[str, GuardrailStatistics],
     verdicts: Mapping[str, tuple[str, Verdict]],
 ) -> tuple[BanditStatistics, ...]:
-    """Return every bandit with a name that an agent serves.
+    """Return the statistics of every named bandit that an agent serves.
 
     Args:
         agent: The agent.
-        bandits: What operators have set of them.
-        lifts: What some bring more than their hold-outs.
-        guardrails: How the arms of some stand with a second metric.
-        verdicts: Who leads in the segment of some of which most is known, behind the segment.
+        bandits: What operators have set for them.
+        lifts: How much more some bring than their hold-outs.
+        guardrails: The standing of some in their second metric.
+        verdicts: For some, the segment with the most data, and who leads in it.
     """
     known, own = agent.knowledge.by_bandit()
     return tuple(
@@ -119,7 +119,7 @@ def bandits_of(
 
 
 def segment_of(agent: Agent, bandits: _Bandits, name: str, segment: str) -> SegmentStatistics:
-    """Return one segment, arm by arm."""
+    """Return the statistics of one segment, arm by arm."""
     bandit: Bandit = next(one for one in agent.bandits if one.name == name)
     policy, frozen = agent.learners.seen((name, segment)).policy, bandits.frozen(name)
     odds = bandits.odds_of((name, segment))

@@ -1,4 +1,4 @@
-"""A whole fleet at one moment: what its members said of themselves, added up. Values only."""
+"""A whole fleet at one moment: the statistics of its members, combined. Values only."""
 
 import math
 from collections.abc import Collection, Iterable, Mapping
@@ -87,7 +87,7 @@ class Fleet(msgspec.Struct, frozen=True):
     def gone(self) -> tuple[int, int]:
         """How many names are gone, and how many of their observations the best-informed member knows.
 
-        Leaves of another relay have no link with a member that knows what they observed, and are not gone.
+        Leaves of another relay are not gone, even if they have no link with a member that knows their observations.
         """
         here = [leaf for leaf in self.leaves if leaf.is_present]
         return max((_gone_for(member, here) for member in self.members), default=(0, 0))
@@ -134,11 +134,11 @@ class Fleet(msgspec.Struct, frozen=True):
         known = sum(arm.observations for arm in arms)
         if not (known and self.leaves):
             return arms
-        # Leaves do not answer for themselves: what they observed is what is known.
+        # Leaves do not answer for themselves. Their observations are only in what others know.
         return [msgspec.structs.replace(arm, share=arm.observations / known) for arm in arms]
 
     def to_json(self) -> bytes:
-        """Return this as JSON, with the arms as the group sees them."""
+        """Return the fleet as JSON, with the arms as the group sees them."""
         return msgspec.json.encode(
             {
                 "group": self.group,
@@ -154,7 +154,7 @@ class Fleet(msgspec.Struct, frozen=True):
 
 
 def _fuller(one: BanditStatistics, other: BanditStatistics) -> BanditStatistics:
-    """Return what the one says of a bandit that knows more; of hold-out and guardrail, what either says."""
+    """Return the statistics of the one that knows more, with hold-out and guardrail from either."""
     less, more = sorted((one, other), key=lambda said: (said.observations, said.segments))
     return msgspec.structs.replace(
         more,
@@ -184,24 +184,24 @@ def fleet_of(group: str, members: Iterable[Statistics], asked: Collection[str] |
 
 
 def expected_of(member: Statistics) -> set[str]:
-    """Return who answers for itself, of those whom a member takes to be present. For leaves their relays answer."""
+    """Return which members that one takes to be present answer for themselves. Relays answer for leaves."""
     return {peer.name for peer in member.peers if peer.is_present and peer.role is not Role.LEAF}
 
 
 def missing(member: Statistics, observations: Mapping[str, int], bandits: Mapping[str, int]) -> int:
-    """Return how many observations a member lacks, of the arms and of the bandits that it has.
+    """Return how many observations a member lacks, of its arms and its bandits.
 
     Args:
         member: The member.
-        observations: How many there are of each arm.
-        bandits: How many there are of each bandit with a name.
+        observations: How many there are, by arm.
+        bandits: How many there are, by named bandit.
     """
     arms = sum(max(0, observations.get(arm.arm, 0) - arm.observations) for arm in member.arms)
     return arms + sum(max(0, bandits.get(one.name, 0) - one.observations) for one in member.bandits)
 
 
 def _gone_for(member: Statistics, here: list[PeerStatistics]) -> tuple[int, int]:
-    """Return how many names are gone, as a member knows, and what they observed, but for leaves that are here."""
+    """Return how many names are gone at a member, and how many observations they made, except for present leaves."""
     known = {member.name, *(peer.name for peer in member.peers)}
     elsewhere = [leaf for leaf in here if leaf.name not in known] if member.role is not Role.LEAF else []
     observations = sum(leaf.observations for leaf in elsewhere)
@@ -209,7 +209,7 @@ def _gone_for(member: Statistics, here: list[PeerStatistics]) -> tuple[int, int]
 
 
 def _is_nearer(one: PeerStatistics, other: PeerStatistics) -> bool:
-    """Return whether one relay knows more of a leaf than another: that it is there, or that it was heard later."""
+    """Return whether one relay knows more about a leaf than another: that it is present, or was heard later."""
     age = [math.inf if seen.heard_s is None else seen.heard_s for seen in (one, other)]
     return (not one.is_present, age[0]) < (not other.is_present, age[1])
 

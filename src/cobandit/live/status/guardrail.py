@@ -1,9 +1,9 @@
 """A guardrail: a second metric that must stay below a limit, whatever an arm earns. Values, and the rule.
 
 Values of the metric, from 0 to 1, are reported for decisions and counted by arm beside their bandit, for all its
-segments together; no policy learns from them. An arm violates the guardrail if values as high as its own would come
-about once in a thousand times or less with a mean at the limit (an exact test for values that are 0 or 1). This file
-does not know what follows.
+segments together. No policy learns from them. An arm violates the guardrail if values as high as its own would occur
+with a probability of at most about one in a thousand if the mean were at the limit (an exact test for values of 0 and
+1). This file does not know the consequences.
 """
 
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ from cobandit.values.errors import LocalError
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS
 
 DOUBT = 0.001
-"""An arm is blamed if what was reported of it is no likelier than this by chance."""
+"""An arm is in violation if chance explains its reports with at most this probability."""
 
 LEAST_REPORTS = 20
-"""With fewer reports no arm is blamed."""
+"""An arm with fewer reports is never in violation."""
 
 _Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
 
@@ -56,7 +56,7 @@ class GuardrailStatistics(msgspec.Struct, frozen=True):
 
 
 def checked_guardrail(given: object) -> GuardrailTerms | None:
-    """Return what is watched, or say what is wrong with it.
+    """Return the metric and limit to watch, or raise an error that says what is wrong with them.
 
     >>> checked_guardrail(("errors", 0.02))
     GuardrailTerms(metric='errors', limit=0.02)
@@ -73,7 +73,7 @@ def checked_guardrail(given: object) -> GuardrailTerms | None:
 
 
 def standings_of(agent: Agent, watched: Mapping[str, GuardrailTerms]) -> dict[str, GuardrailStatistics]:
-    """Return how all arms stand, as far as an agent knows, of each bandit of which a metric is watched."""
+    """Return the standing of all arms, as far as an agent knows, for each bandit with a guardrail."""
     known = rewards_by_bandit(agent, GUARDRAIL) if watched else {}
     return {
         bandit: GuardrailStatistics(
@@ -90,7 +90,7 @@ def standings_of(agent: Agent, watched: Mapping[str, GuardrailTerms]) -> dict[st
 
 
 def is_violated(values: Rewards, limit: float) -> bool:
-    """Return whether values are too high for chance.
+    """Return whether values are too high to be due to chance.
 
     >>> is_violated(Rewards(100, 4.0, 4.0), 0.02), is_violated(Rewards(100, 9.0, 9.0), 0.02)
     (False, True)

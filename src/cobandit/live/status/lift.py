@@ -1,8 +1,8 @@
-"""Does the bandit help? Its rewards beside those of the hold-out, which decides evenly, with an interval.
+"""Does the bandit help? Compares its rewards with those of the hold-out, which chooses evenly, with an interval.
 
-Both are what a member knows of the whole fleet. The interval is the normal one of a difference of means, with one
-made-up reward of 0 and one of 1 on each side (Agresti and Caffo 2000), so that it is not too short for a small
-hold-out. This file owns that interval and its words.
+Both come from what a member knows about the whole fleet. The interval is the normal one for a difference of means, with
+two added rewards on each side, a 0 and a 1 (Agresti and Caffo 2000), so that it is not too short for a small hold-out.
+This file owns that interval and its words.
 """
 
 import math
@@ -36,7 +36,7 @@ class Lift(msgspec.Struct, frozen=True):
     """The difference of the means; `None` if one of them is unknown."""
     low: _Reward | None
     high: _Reward | None
-    """Its 95 % interval."""
+    """The upper end of its 95 % interval, which begins at `low`."""
     text: Annotated[str, Meta(max_length=2000)]
 
 
@@ -49,11 +49,11 @@ class Rewards(NamedTuple):
 
 
 def rewards_by_bandit(agent: Agent, what: str) -> dict[str, dict[Arm, Rewards]]:
-    """Return rewards of each arm of each bandit, of everybody and of all segments, as far as an agent knows.
+    """Return the rewards of each arm of each bandit, over all members and segments, as far as an agent knows.
 
     Args:
         agent: Knows them.
-        what: Which of them: one of `cobandit.core.places.APART`, or nothing for those that bandits learn from.
+        what: Which rewards: one of `cobandit.core.places.APART`, or empty for those that bandits learn from.
     """
     found: dict[str, dict[Arm, list[int]]] = {}
     for change in agent.knowledge.of_kind(what):
@@ -68,11 +68,11 @@ def rewards_by_bandit(agent: Agent, what: str) -> dict[str, dict[Arm, Rewards]]:
 
 
 def lifts_of(agent: Agent, holding_out: Collection[str]) -> dict[str, Lift]:
-    """Return what each bandit brings more than its hold-out, if it has one, here or at others.
+    """Return how much more each bandit brings than its hold-out, if it has one, here or elsewhere.
 
     Args:
         agent: Knows the rewards.
-        holding_out: The bandits that have one here.
+        holding_out: The bandits that have a hold-out here.
     """
     held_out = rewards_by_bandit(agent, HELD_OUT)
     bandits = {*held_out, *holding_out}
@@ -94,15 +94,15 @@ def _together(arms: Mapping[Arm, Rewards]) -> Rewards:
 
 
 def lift_of(bandit: Rewards, held_out: Rewards, rewards: tuple[float, float] = (0.0, 1.0)) -> Lift:
-    """Return what a bandit brings more than its hold-out.
+    """Return how much more a bandit brings than its hold-out.
 
     >>> lift_of(Rewards(1900, 114.0, 114.0), Rewards(100, 4.0, 4.0)).text
     'The bandit earns 0.060 per decision, the hold-out 0.040: a lift of 0.020 (-0.032 to 0.055), which may be chance.'
 
     Args:
         bandit: Its rewards.
-        held_out: Those of the hold-out.
-        rewards: The smallest and the largest reward of the bandit: the lift is told in its range.
+        held_out: The rewards of the hold-out.
+        rewards: The smallest and the largest reward of the bandit, which define the range of the lift.
     """
     smallest, width = rewards[0], rewards[1] - rewards[0]
     mean, held_out_mean = (
@@ -135,7 +135,7 @@ def lift_of(bandit: Rewards, held_out: Rewards, rewards: tuple[float, float] = (
 
 
 def _said(number: float, width: float) -> str:
-    """Return a reward with three or four digits that count for a range of this width.
+    """Return a reward with three or four significant digits for a range of this width.
 
     >>> _said(0.05, 1.0), _said(12.5, 200.0), _said(-3.25, 20_000.0)
     ('0.050', '12.5', '-3')
@@ -144,7 +144,7 @@ def _said(number: float, width: float) -> str:
 
 
 def _mean_and_variance(rewards: Rewards) -> tuple[float, float]:
-    """Return the mean of rewards with two made-up ones, and the variance of that mean."""
+    """Return the mean of the rewards together with the two added ones, and the variance of that mean."""
     count = rewards.number + 2
     mean = (rewards.total + 1.0) / count
     return mean, max(0.0, (rewards.squares + 1.0) / count - mean * mean) / count

@@ -1,6 +1,6 @@
-"""A member's statistics as Prometheus metrics. They are read when they are scraped, so decisions pay nothing for them.
+"""A member's statistics as Prometheus metrics. They are computed when they are scraped, so decisions pay nothing.
 
-It needs the extra `metrics`. Every metric has the labels `group` and `member`.
+This needs the extra `metrics`. Every metric has the labels `group` and `member`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,14 +20,14 @@ with needed_by("serving metrics"):
     from prometheus_client.registry import Collector
 
 Rows = Callable[[Statistics], Iterable[tuple[tuple[str, ...], float | None]]]
-"""For one member: the values of the further labels, if there are any, and what was measured."""
+"""For one member: the values of any further labels, and the measurement."""
 
 
 class Measured(Protocol):
-    """A member, as far as metrics need one."""
+    """The part of a member that metrics need."""
 
     def statistics(self) -> Statistics:
-        """Return how it is."""
+        """Return its statistics."""
         ...
 
 
@@ -51,7 +51,7 @@ class MemberCollector(Collector):
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """Return all metrics of the members that are open."""
+        """Return all metrics of the open members."""
         found = []
         for member in self._members:
             with suppress(LocalError):  # it is closed
@@ -70,7 +70,7 @@ class _Family(NamedTuple):
     rows: Rows
 
     def filled(self, members: Iterable[Statistics]) -> Metric:
-        """Return it with what was measured."""
+        """Return the metric with its measurements."""
         metric = self.kind(self.name, self.text, labels=("group", "member", *self.labels))
         for member in members:
             for labels, value in self.rows(member):
@@ -92,7 +92,7 @@ def _arms(measure: Callable[[ArmStatistics], float | None]) -> Rows:
 
 
 def _peers(measure: Callable[[PeerStatistics], float | None]) -> Rows:
-    """Of peers one by one, but for leaves: a relay may have thousands."""
+    """Measure each peer except leaves, because a relay may have thousands."""
     return lambda member: [((peer.name,), measure(peer)) for peer in member.peers if peer.role is not Role.LEAF]
 
 
@@ -197,4 +197,5 @@ FAMILIES = (
     _Family(_COUNTER, "cobandit_sent_bytes", "Bytes sent.", (), _one(lambda m: m.communication.bytes_sent)),
     _Family(_COUNTER, "cobandit_received_bytes", "Received.", (), _one(lambda m: m.communication.bytes_received)),
 )
-"""The metrics, in the order in which they are served. Dashboard and alerts are made from them (tools/monitoring.py)."""
+"""The metrics, in the order in which they are served. Dashboard and alerts are generated from them
+(`tools/monitoring.py`)."""

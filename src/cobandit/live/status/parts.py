@@ -1,7 +1,7 @@
-"""Statistics that do not fit one packet: cut into parts, and put together again, in bounded memory.
+"""Splits statistics that do not fit one packet into parts, and reassembles them, in bounded memory.
 
-A part begins with a byte with which no statistics begin, so what fits one packet travels as it is. This file refuses to
-know what statistics say.
+A part begins with a byte that no statistics begin with, so statistics that fit one packet travel unchanged. This file
+does not know what statistics contain.
 """
 
 import struct
@@ -10,25 +10,25 @@ from collections.abc import Iterator
 from cobandit.values.errors import PeerError
 
 MAX_PARTS = 1024
-"""Parts of what one member says of itself."""
+"""Maximum number of parts in one member's statistics."""
 
 _MARK = b"\xc1"
-"""No value in MessagePack begins with it."""
+"""No MessagePack value begins with this byte."""
 
 _HEADER = struct.Struct(">QHH")
-"""Which answer, which part of it, and how many there are."""
+"""The answer's number, the part's number, and the number of parts."""
 
 
 def in_parts(content: bytes, room: int, answer: int) -> Iterator[bytes]:
-    """Yield statistics as they are, or in parts of at most so many bytes.
+    """Yield statistics unchanged, or in parts of at most this many bytes.
 
     >>> [len(part) for part in in_parts(bytes(30), 23, answer=1)], [*in_parts(b"short", 23, answer=1)]
     ([23, 23, 23], [b'short'])
 
     Args:
         content: Encoded statistics.
-        room: Bytes that fit.
-        answer: Another number for each answer.
+        room: How many bytes fit.
+        answer: A number that differs between answers.
     """
     if len(content) <= room:
         yield content
@@ -41,22 +41,22 @@ def in_parts(content: bytes, room: int, answer: int) -> Iterator[bytes]:
 
 
 class Parts:
-    """What has come of answers that come in parts: the latest one of each sender.
+    """Reassembles answers that arrive in parts: the latest one of each sender.
 
     Args:
-        largest: Bytes of one answer, at most.
+        largest: Maximum bytes of one answer.
     """
 
     def __init__(self, largest: int) -> None:
         self._largest = largest
         self._begun: dict[str, tuple[int, int, dict[int, bytes]]] = {}
-        """By sender: which answer, how many parts it has, and those that are here."""
+        """By sender: the answer's number, its number of parts, and the parts so far."""
 
     def add(self, sender: str, told: bytes) -> bytes | None:
-        """Take what a sender told; return statistics if they are whole now.
+        """Take a sender's message. Return statistics if they are complete now.
 
         Raises:
-            PeerError: It is no part of anything.
+            PeerError: It is not a valid part.
         """
         if not told.startswith(_MARK):
             return told
@@ -81,5 +81,5 @@ class Parts:
         return b"".join(pieces[place] for place in range(count))
 
     def clear(self) -> None:
-        """Forget what is not whole."""
+        """Forget incomplete answers."""
         self._begun.clear()

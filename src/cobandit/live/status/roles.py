@@ -1,4 +1,4 @@
-"""What a member is in its group: a relay, a leaf, or neither. Values only."""
+"""The role of a member in its group: relay, leaf, or neither. Values only."""
 
 from enum import StrEnum
 
@@ -9,11 +9,11 @@ class Role(StrEnum):
     MEMBER = "member"
     """It talks to all members, and shares what it observed itself."""
     RELAY = "relay"
-    """It passes on what others observed."""
+    """It passes on observations of others."""
     LEAF = "leaf"
     """It talks only to relays."""
 
 
 def role_of(*, is_relay: bool, is_leaf: bool) -> Role:
-    """Return what a member is that says this of itself."""
+    """Return the role of a member that says this about itself."""
     return Role.RELAY if is_relay else Role.LEAF if is_leaf else Role.MEMBER

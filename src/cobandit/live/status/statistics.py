@@ -1,6 +1,6 @@
-"""How a member is: immutable values for people, pages and metrics. Made on the network side, read anywhere.
+"""The status of a member: immutable values for people, pages and metrics. Created on the network side, read anywhere.
 
-The same shapes travel to `cobandit status`, as MessagePack, and can be written as JSON (`to_json`).
+The same structures travel to `cobandit status` as MessagePack, and can be written as JSON (`to_json`).
 """
 
 import math
@@ -27,21 +27,21 @@ from cobandit.values.errors import PeerError
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, Arm
 
 MOST_COUNTED = 2**53
-"""No count, no sum and no incarnation is larger: what a browser, too, holds exactly."""
+"""Upper limit of all counts, sums and incarnations, which a browser can still represent exactly."""
 
 LONGEST_TEXT = 10_000
 MOST_TEXTS = 1000
 MOST_PEERS = 10_000
 
 MAX_GONE_NAMED = 100
-"""So many of those that are gone are named."""
+"""How many members that are gone are listed by name."""
 
 Count = Annotated[int, Meta(ge=0, le=MOST_COUNTED)]
 Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
 Text = Annotated[str, Meta(max_length=LONGEST_TEXT)]
 Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
 Seconds = Annotated[float, Meta(ge=0.0, le=1e12)]
-# Statistics come from others, too: what cannot be is refused when they are decoded.
+# Statistics also come from other members, so impossible values are refused when they are decoded.
 
 
 class ArmStatistics(msgspec.Struct, frozen=True):
@@ -55,8 +55,8 @@ class ArmStatistics(msgspec.Struct, frozen=True):
     mean: Unit | None
     low: Unit | None
     high: Unit | None
-    """The policy's confidence interval, or two standard deviations of its posterior each way, cut to [0, 1]; `None` if
-    nothing is known or the policy has neither."""
+    """The upper end of an interval that begins at `low`: the policy's confidence interval, or two standard deviations
+    of its posterior each way, cut to [0, 1]; `None` if nothing is known or the policy has neither."""
     is_candidate: bool
     """Whether the policy may still choose it."""
     is_frozen: bool
@@ -97,7 +97,7 @@ class PeerStatistics(msgspec.Struct, frozen=True):
 
 
 KINDS = ("shares", "repetitions", "acknowledgements", "notices", "letters")
-"""What packets are, as `Communication` counts them."""
+"""The kinds of packets that `Communication` counts."""
 
 
 class Communication(msgspec.Struct, frozen=True):
@@ -117,7 +117,7 @@ class Communication(msgspec.Struct, frozen=True):
 
     @property
     def sent(self) -> int:
-        """All packets sent."""
+        """The number of packets sent."""
         return self.shares + self.repetitions + self.acknowledgements + self.notices + self.letters
 
 
@@ -144,7 +144,7 @@ class Statistics(msgspec.Struct, frozen=True):
     peers: Annotated[tuple[PeerStatistics, ...], Meta(max_length=MOST_PEERS)]
     communication: Communication
     refused: Annotated[dict[Name, Count], Meta(max_length=MOST_TEXTS)]
-    """What was refused, by reason."""
+    """The number of refusals, by reason."""
     quarantined: Annotated[tuple[Name, ...], Meta(max_length=MOST_PEERS)]
     troubles: Annotated[tuple[Text, ...], Meta(max_length=MOST_TEXTS)]
     """What does not work right now, in words for the person who has to act."""
@@ -152,7 +152,7 @@ class Statistics(msgspec.Struct, frozen=True):
     observed: Count = 0
     """Rewards of this member's own decisions counted since the member started."""
     immediate: Count = 0
-    """Shares that immediate broadcast would have sent for those: one to each member that was here and has the arm."""
+    """Shares that immediate broadcast would have sent for those: one to each present member that has the arm."""
     rewards_waiting: Count = 0
     """Rewards for other members' decisions that wait here until those members take them."""
     rewards_brought: Count = 0
@@ -198,7 +198,7 @@ class Statistics(msgspec.Struct, frozen=True):
         return self.at - self.uptime_s
 
     def to_json(self) -> bytes:
-        """Return this as JSON."""
+        """Return the statistics as JSON."""
         return msgspec.json.encode(self)
 
 
@@ -214,7 +214,7 @@ def decode_statistics(content: bytes) -> Statistics:
     """Return the statistics in these bytes.
 
     Raises:
-        PeerError: There are none.
+        PeerError: They are not statistics.
     """
     try:
         statistics = _read(content)
@@ -234,14 +234,14 @@ def arms_of(
     p_best: Mapping[Arm, float],
     propensities: Mapping[Arm, float] | None,
 ) -> tuple[ArmStatistics, ...]:
-    """Return every arm of an agent.
+    """Return the statistics of every arm of an agent.
 
     Args:
         agent: The agent.
         frozen: The arms that are frozen.
         removed: The arms that are removed.
         p_best: How likely some of them are the best.
-        propensities: How likely the next decision draws them; `None` if it draws none.
+        propensities: How likely the next decision draws each; `None` if the policy does not draw.
     """
     policy, own = agent.policy, agent.knowledge.own_by_arm()
     posteriors = dict(zip(policy.candidates, policy.posteriors() or (), strict=False))
@@ -256,7 +256,7 @@ def arms_of(
 
 
 def _unit(value: float | None) -> float | None:
-    """Return a likelihood without what rounding did to it."""
+    """Return a probability without rounding errors."""
     return None if value is None else min(1.0, max(0.0, value))
 
 
@@ -291,13 +291,13 @@ def _arm(
 def peers_of(
     agent: Agent, now: float, version_for: Callable[[str], int], lacks_settings: Callable[[str], bool]
 ) -> tuple[PeerStatistics, ...]:
-    """Return every peer of an agent.
+    """Return the statistics of every peer of an agent.
 
     Args:
         agent: The agent.
         now: The time.
-        version_for: Says in which version a peer is written to.
-        lacks_settings: Says whether a peer has other settings.
+        version_for: Returns the version in which to write to a peer.
+        lacks_settings: Returns whether a peer has other settings.
     """
     peers = []
     for link in map(agent.peers.link, agent.peers):

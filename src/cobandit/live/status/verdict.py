@@ -1,8 +1,8 @@
-"""A verdict on one bandit, in figures and in words: who leads, how sure that is, what stopping now would cost.
+"""A verdict on one bandit, in figures and in words: who leads, how sure that is, and what stopping now would cost.
 
-It is made from what is known of each arm on offer: the posteriors of the policy, or, if it has none (UCB, AAE), those
-that a uniform prior and the tallies give. This file owns the words and the rule of convergence. It does not know when a
-verdict is wanted, and computing one takes milliseconds: it is done beside decisions and steps.
+It is based on what is known about each arm on offer: the policy's posteriors or, if it has none (UCB, AAE), posteriors
+from a uniform prior and the tallies. This file owns the words and the rule for convergence. It does not know when a
+verdict is wanted. Computing one takes milliseconds, so it happens in the background.
 """
 
 import math
@@ -18,7 +18,7 @@ from cobandit.policies.stopping import CONVERGED, expected_loss, leader_of
 from cobandit.values.tally import LONGEST_NAME, Arm, Tally
 
 LONGEST_IN_WORDS = 40
-"""Characters of an arm's name in a sentence."""
+"""Maximum characters of an arm's name in a sentence."""
 
 _Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
 
@@ -44,20 +44,20 @@ class Verdict(msgspec.Struct, frozen=True):
     """The verdict in words."""
 
     def in_range(self, rewards: tuple[float, float]) -> "Verdict":
-        """Return it with a mean and a loss in a range of rewards, of which they are shares."""
+        """Return it with mean and loss in a range of rewards. Here they are shares of that range."""
         low, high = rewards
         return msgspec.structs.replace(self, mean=low + (high - low) * self.mean, loss=(high - low) * self.loss)
 
 
 class Standing(NamedTuple):
-    """What is known of the arms of one bandit that are on offer."""
+    """What is known about the arms of one bandit that are on offer."""
 
     arms: tuple[Arm, ...]
     posteriors: tuple[Posterior, ...]
     observations: int
     is_of_policy: bool
     counts: tuple[int, ...] = ()
-    """How often each arm was observed, for the words."""
+    """How often each arm was observed. Used for the words."""
 
 
 class Judgement(NamedTuple):
@@ -69,7 +69,7 @@ class Judgement(NamedTuple):
 
 
 def standing_of(policy: Policy, arms: Sequence[Arm]) -> Standing:
-    """Return what a policy knows of some of its arms.
+    """Return what a policy knows about some of its arms.
 
     >>> from cobandit.policies import UCB
     >>> standing_of(UCB(["A", "B"]), ["A"])
@@ -84,7 +84,7 @@ def standing_of(policy: Policy, arms: Sequence[Arm]) -> Standing:
 
 
 def standing_by(tally: Tally, units_per_reward: int, arms: Sequence[Arm]) -> Standing:
-    """Return what tallies alone say of some arms, where there is no policy."""
+    """Return what tallies alone say about some arms, where there is no policy."""
     found = tuple(_posterior(tally, units_per_reward, arm) for arm in arms)
     counts = tuple(tally.counts[arm] for arm in arms)
     return Standing(tuple(arms), found, tally.observations, is_of_policy=False, counts=counts)
@@ -93,7 +93,7 @@ def standing_by(tally: Tally, units_per_reward: int, arms: Sequence[Arm]) -> Sta
 def judged(
     standing: Standing, rest: Callable[[], object] = lambda: None, rewards: tuple[float, float] = (0.0, 1.0)
 ) -> Judgement:
-    """Return what can be said of a bandit.
+    """Return the judgement on a bandit.
 
     >>> told = judged(Standing(("A", "B"), ((51.0, 951.0), (41.0, 961.0)), 2000, True)).verdict.text
     >>> print(*told.split(". "), sep=chr(10))
@@ -102,7 +102,7 @@ def judged(
 
     Args:
         standing: What is known.
-        rest: Called now and then, for threads that must let others have their turn.
+        rest: Called now and then, so that other threads can run.
         rewards: The range of rewards. Words are in it; figures are shares of it.
     """
     if not standing.observations or not standing.arms:
@@ -125,7 +125,7 @@ def judged(
 
 
 def _posterior(tally: Tally, units_per_reward: int, arm: Arm) -> Posterior:
-    """Return what a uniform prior and the tally of an arm give: wider than need be if rewards lie between 0 and 1."""
+    """Return an arm's posterior from a uniform prior and its tally, which is too wide for rewards between 0 and 1."""
     count, rewards = tally.counts[arm], tally.sums[arm] / units_per_reward
     return 1.0 + max(0.0, rewards), 1.0 + max(0.0, count - rewards)
 
@@ -145,7 +145,7 @@ def _words(verdict: Verdict, standing: Standing, odds: dict[Arm, float], rewards
 
 
 def _leads(verdict: Verdict, second: Arm, p_second: float, standing: Standing) -> str:
-    """Return who leads, and how sure that is; and why another that is more likely the best does not."""
+    """Return who leads, how sure that is, and why a more likely best arm does not lead."""
     leader, other = _short(verdict.leader), _short(second)
     if p_second <= verdict.p_best:
         return f"{leader} leads {other}, and is the best arm with {percent(verdict.p_best)} probability."
@@ -162,7 +162,7 @@ def _short(arm: Arm) -> Arm:
 
 
 def percent(share: float) -> str:
-    """Return a likelihood in words that never say 100 % of what is not certain.
+    """Return a probability in words that never say 100 % of what is not certain.
 
     >>> percent(0.5), percent(0.9961), percent(0.99999), percent(0.0001)
     ('50 %', '99.6 %', 'over 99.9 %', 'under 0.1 %')
@@ -175,9 +175,9 @@ def percent(share: float) -> str:
 
 
 def _cost(loss: float, mean: float, lowest: float) -> str:
-    """Return what a decision would cost, and how much that is of the leader's mean, counted from the lowest reward.
+    """Return what a decision would cost, absolutely and relative to the leader's mean above the lowest reward.
 
-    The mean is told too: it is what is expected, which is not what was observed while that is little.
+    The mean is included. It is the expected one, which differs from the observed one while there are few observations.
 
     >>> _cost(12.5, 50.0, -50.0)
     '12 per decision, 25 % of the expected 50 above -50'
@@ -190,5 +190,5 @@ def _cost(loss: float, mean: float, lowest: float) -> str:
 
 
 def _rounded(amount: float) -> str:
-    """Return an amount with two digits that count."""
+    """Return an amount with two significant digits."""
     return f"{amount:.{max(0, 1 - math.floor(math.log10(amount)))}f}"

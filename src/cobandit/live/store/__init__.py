@@ -1,1 +1,1 @@
-"""What was written is there after any crash, and is the only way to start."""
+"""A member's persistent state: what was written survives any crash, and every start begins from it."""

@@ -1,9 +1,8 @@
-"""State files that a disk has damaged: what is wrong is found before anything is written, and said in words.
+"""State files that a disk has damaged: the damage is found before anything is written, and described in words.
 
-Every row has a checksum of its own, steps have running numbers, and the lock beside the file tells how many were
-written: so a row that changed is found, and one that is gone is missed, though SQLite drops the end of a damaged
-write-ahead log without a word. What is whole is taken over into a new file, and the damaged one is kept. This file
-knows nothing of what is in a row.
+Every row has its own checksum, steps have consecutive numbers, and the lock beside the file records how many were
+written. So both altered and missing rows are found, although SQLite silently drops the end of a damaged write-ahead
+log. Intact content is copied to a new file, and the damaged one is kept. This file does not know what rows contain.
 """
 
 import os
@@ -21,10 +20,10 @@ from cobandit.live.store.state_lock import Written
 from cobandit.values.errors import LocalError
 
 BROKEN = (sqlite3.Error, MemoryError, OverflowError)
-"""What SQLite raises about a file that is not as it should be."""
+"""What SQLite raises for a damaged file."""
 
 WAIT_S = 5.0
-"""How long to wait for another process that writes into the mailbox."""
+"""Seconds to wait for another process that is writing to the mailbox."""
 
 SCHEMA = (
     """CREATE TABLE snapshot (
@@ -51,7 +50,7 @@ _LAST = 2**63 - 1
 
 
 def with_checksum(*values: object) -> tuple[object, ...]:
-    """Return the values of a row with their checksum behind them.
+    """Return the values of a row followed by their checksum.
 
     >>> is_whole(with_checksum("d1.x", 0.5)), is_whole(("d1.x", 0.25, with_checksum("d1.x", 0.5)[-1]))
     (True, False)
@@ -64,7 +63,7 @@ def with_checksum(*values: object) -> tuple[object, ...]:
 
 
 def is_whole(row: tuple[object, ...]) -> bool:
-    """Return whether the values of a row fit the checksum behind them."""
+    """Return whether the values of a row match the checksum after them."""
     return with_checksum(*row[:-1])[-1] == row[-1]
 
 
@@ -73,17 +72,17 @@ class Damage(NamedTuple):
 
     why: str
     is_total: bool
-    """Whether no snapshot is left to go on from."""
+    """Whether no snapshot is left to start from."""
     last: int = 0
-    """The last step that is whole, as are all before it since the snapshot."""
+    """The last intact step. All before it since the snapshot are intact too."""
     steps: int = 0
-    """How many are missing after that, of those that were written."""
+    """How many written steps are missing after that."""
     is_log_damaged: bool = False
     mail: int = 0
     """How many rewards in the mailbox cannot be read."""
 
     def words(self, path: Path) -> str:
-        """Return what is the matter, and what is missing."""
+        """Return what is wrong, and what is missing."""
         if self.is_total:
             return (
                 f"the state file {path} is damaged ({self.why}), and no whole state is left in it: put a backup in its "
@@ -98,7 +97,7 @@ class Damage(NamedTuple):
 
 
 def looked_at(path: Path) -> sqlite3.Connection:
-    """Open a file only to look at it. Without this care the last to close it would write what lies in its log."""
+    """Open a file for reading only. Otherwise the last process to close it would write its log into it."""
     log = path.with_name(f"{path.name}-wal")
     mode = "ro" if log.exists() and log.stat().st_size else "rw"
     return sqlite3.connect(
@@ -111,16 +110,16 @@ def looked_at(path: Path) -> sqlite3.Connection:
 
 
 def find_damage(path: Path, written: Written | None) -> Damage | None:
-    """Look at every row of a state file, and change nothing.
+    """Check every row of a state file without changing anything.
 
     Args:
-        path: The file, which is there.
-        written: What the lock beside it says was written; `None` if it does not say.
+        path: The file, which exists.
+        written: What was written according to the lock beside it; `None` if the lock does not say.
     """
     try:
         with closing(looked_at(path)) as database:
             database.execute("PRAGMA cell_size_check = ON")
-            database.execute("BEGIN")  # so that all is read as of the same moment
+            database.execute("BEGIN")  # read everything as of one moment
             return _damage(path, database, written)
     except BROKEN as error:
         return None if is_held(error) else Damage(str(error), is_total=True)
@@ -153,23 +152,23 @@ def _damage(path: Path, database: sqlite3.Connection, written: Written | None) -
 
 
 def is_put_back(path: Path, snapshot: tuple[object, ...] | None, written: Written) -> bool:
-    """Return whether a file is an older copy rather than what was left here: of another start, and without a log."""
+    """Return whether a file is an older copy put in place of the one left here: from another start, without a log."""
     log = path.with_name(f"{path.name}-wal")
     has_log = log.exists() and log.stat().st_size > 0
     return snapshot is not None and not has_log and str(snapshot[1]).partition(" ")[0] != written.mark
 
 
 def recover(path: Path, damage: Damage) -> str:
-    """Keep a damaged state file under another name, and put what is whole of it into its place.
+    """Keep a damaged state file under another name, and replace it with its intact content.
 
-    Only its member's process may do so. The snapshot no longer knows its home, so the next start is a new incarnation.
+    Only the process of its member may do so. The new snapshot omits its home, so the next start is a new incarnation.
 
     Returns:
-        What was the matter, and what was done.
+        What was wrong, and what was done.
 
     Raises:
-        LocalError: Nothing can be recovered. The file is as it was.
-        JournalError: The disk does not take it.
+        LocalError: Nothing can be recovered. The file is unchanged.
+        JournalError: The disk does not accept the new file.
     """
     if damage.is_total:
         raise LocalError(damage.words(path))
@@ -181,7 +180,7 @@ def recover(path: Path, damage: Damage) -> str:
         with closing(looked_at(path)) as source, closing(sqlite3.connect(anew, isolation_level=None)) as copy:
             _take_over(source, copy, damage.last)
         sync(anew)
-        for ending in ("-wal", "-shm"):  # or they would be taken for those of the new file
+        for ending in ("-wal", "-shm"):  # otherwise they would be taken for the new file's
             path.with_name(f"{path.name}{ending}").unlink(missing_ok=True)
         anew.replace(path)
         sync(path.parent)
@@ -197,7 +196,7 @@ def recover(path: Path, damage: Damage) -> str:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, have reached the disk."""
+    """Wait until a file, or the names in a folder, are on the disk."""
     opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(opened)
@@ -206,7 +205,7 @@ def sync(path: Path) -> None:
 
 
 def _problems(path: Path, database: sqlite3.Connection) -> list[str]:
-    """Return what is wrong with the file below its rows."""
+    """Return what is wrong with the file below the level of rows."""
     with path.open("rb") as file:
         header = file.read(_FIRST_ROW_OF_THE_HEADER)
     problems = [] if header[18:20] in {b"", b"\1\1", b"\2\2"} else ["its header has changed"]
@@ -218,13 +217,13 @@ def _problems(path: Path, database: sqlite3.Connection) -> list[str]:
 
 
 def _rows(database: sqlite3.Connection, query: str, *values: int) -> Iterator[tuple[object, ...]]:
-    """Return rows until one cannot be read."""
+    """Yield rows until one cannot be read."""
     with suppress(*BROKEN):
         yield from database.execute(query, values)
 
 
 def _numbers_in_order(database: sqlite3.Connection, after: int) -> Iterator[int]:
-    """Return the numbers of the steps after one, as long as each is whole and the next."""
+    """Yield the numbers of the steps after one, as long as each is intact and consecutive."""
     for number, row in enumerate(_rows(database, SELECT_BATCHES, after, _LAST), after + 1):
         if row[0] != number or not is_whole(row):
             return
@@ -233,7 +232,7 @@ def _numbers_in_order(database: sqlite3.Connection, after: int) -> Iterator[int]
 
 def _newest(database: sqlite3.Connection) -> int:
     for row in _rows(database, "SELECT id FROM batches ORDER BY id DESC LIMIT 1"):
-        assert isinstance(row[0], int)  # a key of a table is nothing else
+        assert isinstance(row[0], int)  # a table's key is always an int
         return row[0]
     return 0
 
@@ -256,12 +255,12 @@ def _spoiled_mail(database: sqlite3.Connection) -> int:
 
 
 def _keep(path: Path) -> Path:
-    """Copy a state file, as it is, to the first name that is free."""
+    """Copy a state file, unchanged, to the first free name."""
     for number in range(1, 1000):
         kept = path.with_name(f"{path.name}.damaged-{number}")
         if not kept.exists():
             break
-    for ending in ("-wal", ""):  # the file last: its name says that all of it is there
+    for ending in ("-wal", ""):  # the file last, so that its name implies a complete copy
         source, name = path.with_name(f"{path.name}{ending}"), kept.with_name(f"{kept.name}{ending}")
         if source.exists():
             os.close(os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
@@ -284,7 +283,7 @@ def _take_over(source: sqlite3.Connection, copy: sqlite3.Connection, last: int) 
         after, _, content, _ = snapshot
         copy.execute(INSERT_SNAPSHOT, with_checksum(after, "", content))
     total = 0
-    log = _rows(source, SELECT_BATCHES, 0, after)  # which may end early
+    log = _rows(source, SELECT_BATCHES, 0, after)  # may end early
     for row in chain(log, _rows(source, SELECT_BATCHES, after, last)):
         if is_whole(row):
             number, entries, _, content, _ = row
@@ -298,5 +297,5 @@ def _take_over(source: sqlite3.Connection, copy: sqlite3.Connection, last: int) 
 
 
 def is_held(error: BaseException) -> bool:
-    """Return whether another process holds the file."""
+    """Return whether another process is using the file."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}

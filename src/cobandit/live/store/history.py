@@ -1,6 +1,6 @@
-"""The log of decisions: what was chosen, how likely that was, and what came of it. For analysis off line.
+"""The log of decisions: what was chosen, with what probability, and what came of it. For offline analysis.
 
-It is read from the batches in the journal, so it costs nothing extra to keep, and goes back as far as they do.
+It is read from the batches in the journal. So it costs nothing extra, and goes back as far as they do.
 """
 
 import io
@@ -44,14 +44,14 @@ class LogEntry(msgspec.Struct, frozen=True, rename=_IN_JSON):
     segment: str = ""
 
     def to_json(self) -> bytes:
-        """Return this as one line of JSON."""
+        """Return the entry as one line of JSON."""
         return msgspec.json.encode(self)
 
 
 def to_parquet(entries: Sequence[LogEntry]) -> bytes:
     """Return decisions as a Parquet file, with the columns of the JSON lines. It needs the extra `sim`."""
     with needed_by("writing Parquet"):
-        import pyarrow as pa  # noqa: PLC0415  # members need it not
+        import pyarrow as pa  # noqa: PLC0415  # members do not need it
         import pyarrow.parquet as pq  # noqa: PLC0415
 
     text, number = pa.string(), pa.float64()
@@ -65,11 +65,11 @@ def to_parquet(entries: Sequence[LogEntry]) -> bytes:
 
 
 class DecisionLog:
-    """What became of the decisions of one member, as far as its batches were read.
+    """What became of one member's decisions, as far as its batches have been read.
 
     Args:
-        bandit_of: Returns the bandit of a name; the plain one has none.
-        signer: What signs the ids of the decisions.
+        bandit_of: Returns the bandit of a name. The plain one has the empty name.
+        signer: Signs the ids of the decisions.
     """
 
     def __init__(self, bandit_of: Callable[[str], Bandit], signer: Signer) -> None:
@@ -78,7 +78,7 @@ class DecisionLog:
         self._open: dict[int, LogEntry] = {}
 
     def read(self, batches: Iterable[Batch]) -> list[LogEntry]:
-        """Return every decision that is made or settled in these batches, oldest first, as it is after them."""
+        """Return all decisions that were made or settled in these batches, oldest first, in their present state."""
         entries: dict[int, LogEntry] = {}
         for batch in batches:
             for decided in batch.decided:
@@ -96,7 +96,7 @@ class DecisionLog:
         number, written, propensity, at, subject, _ = decided
         place, arm = split(written)
         is_apart = is_held_out(written)
-        bandit, segment = place if place[0] else ("", "")  # of the plain bandit, a mark looks like a segment
+        bandit, segment = place if place[0] else ("", "")  # for the plain bandit, a mark looks like a segment
         return LogEntry(
             number,
             at,

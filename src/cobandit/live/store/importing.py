@@ -1,8 +1,8 @@
-"""From counters that another system kept to a snapshot that members can start from.
+"""Turns counters from another system into a snapshot that members can start from.
 
-What was counted elsewhere was observed by none of the members. It is put down to one more agent, which never runs: the
-*source*. A member that starts from the snapshot holds the source's observations as that agent's, so members that meet
-do not count them again. This file knows nothing of where counters come from.
+No member made the observations in such counters. They are attributed to an additional agent that never runs: the
+*source*. A member that starts from the snapshot holds them as the source's, so members that meet do not count them
+again. This file does not know where counters come from.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,8 @@ from cobandit.values.quantum import MILLIONTH, Quantum, square_unit
 from cobandit.values.tally import LONGEST_NAME, Arm, ArmTally
 
 ONLY_INCARNATION = 1
-"""The source is the same wherever and whenever it is imported, so that the same counters are never counted twice."""
+"""The source's incarnation is always the same, so that the same counters never count twice, wherever they are
+imported."""
 
 
 def snapshot_of(
@@ -54,7 +55,7 @@ def snapshot_of(
     observed = []
     for arm, count in counts.items():
         units = _units(arm, count, sums[arm], per_reward)
-        if count:  # squares were not counted: as if each reward were 0 or 1, the largest variance that there can be
+        if count:  # the squares are unknown: assume rewards of 0 and 1, which have the largest possible variance
             observed.append(ArmTally(arm, count, units, units * per_reward // square_unit(per_reward)))
     if observed:
         agent.update_all(observed, 0.0)
@@ -62,7 +63,7 @@ def snapshot_of(
 
 
 def _units(arm: Arm, count: int, total: float, per_reward: int) -> int:
-    """Return a sum of rewards in quanta. What floats lost in adding up is rounded; what cannot be is refused."""
+    """Return a sum of rewards in quanta. Rounding errors of floats are corrected; impossible sums are refused."""
     is_count = isinstance(count, int) and not isinstance(count, bool) and count >= 0
     if is_count and is_number(total) and 0.0 <= total <= count:
         return round(total * per_reward)

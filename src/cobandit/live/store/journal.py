@@ -1,9 +1,8 @@
-"""What a member keeps on its disk, and the promise of every journal: what was written is there, whole, after any crash.
+"""What a member keeps on its disk, and what every journal guarantees: what was written survives any crash, intact.
 
-A journal holds one snapshot and the batches since. A batch is everything that happened in one step of a node: one
-write, one sync, however many observations are in it. It also holds a mailbox, into which other processes may put
-rewards for this member's decisions, whether it runs or not. `cobandit.testing.check_journal` holds every journal to
-this.
+A journal holds one snapshot and the batches since. A batch is everything that happened in one step of a node: one write
+and one sync, however many observations it contains. The journal also has a mailbox, in which other processes may leave
+rewards for this member's decisions, whether it runs or not. `cobandit.testing.check_journal` checks these guarantees.
 """
 
 from abc import ABC, abstractmethod
@@ -66,7 +65,7 @@ class Journal(ABC):
 
     @abstractmethod
     def mail(self) -> list[Mail]:
-        """Return what other processes left, oldest first."""
+        """Return the rewards that other processes left, oldest first."""
 
     @abstractmethod
     def history(self) -> Iterator[Batch]:
@@ -84,7 +83,7 @@ MOST_BATCHES_IN_MEMORY = 10_000
 
 
 class MemoryJournal(Journal):
-    """Keeps everything until the process ends: for members that may forget, and for tests.
+    """Keeps everything until the process ends. For members that may forget, and for tests.
 
     Args:
         log_limit: The most batches that the log of decisions keeps.

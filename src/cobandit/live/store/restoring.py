@@ -1,7 +1,8 @@
-"""How a member starts: always from its journal, whether that is empty, was left clean, or by a crash.
+"""How a member starts: always from its journal, whether that is empty, was closed cleanly, or was left by a crash.
 
-A start after anything but a clean stop is a new incarnation: what was observed before is kept apart, and peers return
-what they know of it. So a disk that lost its last writes, was rolled back or copied can forget, and never counts twice.
+Unless the last stop was clean, the start is a new incarnation. Earlier observations are kept separately, and peers
+return what they know of them. So a disk that lost its last writes, was rolled back or copied may forget observations,
+but never counts them twice.
 """
 
 import secrets
@@ -25,7 +26,7 @@ from cobandit.values.errors import LocalError
 from cobandit.values.tally import Arm, checked_arms
 
 _RUN_BITS = _FIRST_PLACE_BITS = 31
-"""So that a decision's number has 63 bits, and a start has room for two thousand million decisions at least."""
+"""A decision's number thus has 63 bits, and a start has room for at least two thousand million decisions."""
 
 
 def restore(
@@ -48,17 +49,17 @@ def restore(
         journal: The journal.
         name: The member's name.
         group: The member's group.
-        arms: The arms that it can serve now. Others that the journal knows count as removed.
+        arms: The arms that it can serve now. Others in the journal count as removed.
         build: Makes a fresh policy for some arms.
-        sharing: How it talks.
-        clock: What time it is.
-        snapshot: Returns what another member, or an older disk of this one, knew: the start if the journal is empty.
-        layout: How the journal's snapshot and records are written.
-        is_leaf: Whether it will be a leaf. Who was none before, or is none any more, begins a new session.
-        secret: What to sign decisions with from the first start on; by chance if there is none.
+        sharing: The sharing settings.
+        clock: The clock.
+        snapshot: Returns what another member, or an older disk of this one, knew. Used if the journal is empty.
+        layout: The format of the journal's snapshot and records.
+        is_leaf: Whether it will be a leaf. If this has changed, a new session begins.
+        secret: The key that signs decisions from the first start on; random if there is none.
 
     Raises:
-        LocalError: The journal is another member's, is damaged, or was written under rules that do not fit.
+        LocalError: The journal is another member's, is damaged, or was written under incompatible rules.
     """
     offered = checked_arms(arms) if arms else ()
     stored = journal.read()
@@ -144,23 +145,23 @@ def restore(
 
 
 def fresh_run(last: int, clock: Clock) -> int:
-    """Return a number for a start, above the last one: seconds, unless the clock is out of its mind."""
+    """Return a number for a start, above the last one: seconds, unless the clock is far off."""
     since_epoch = int(max(0.0, clock.now() - EPOCH))
     return max(last + 1, since_epoch if since_epoch < 1 << _RUN_BITS else 0)
 
 
 def _begun(restored: Restored, clock: Clock) -> Restored:
-    """Begin a start whose decisions have numbers that no other start gave out, nor one that the disk has forgotten."""
+    """Begin a start whose decision numbers no other start has used, not even one that the disk has forgotten."""
     run, first_place = fresh_run(restored.run, clock), secrets.randbits(_FIRST_PLACE_BITS)
     restored.open_decisions.begin(run, first_place, clock.now())
     return restored._replace(run=run, first_place=first_place)
 
 
 def start_from_another(snapshot: Snapshot, agent: Agent, build: Build, sharing: Sharing) -> Agent:
-    """Return an agent that knows what a snapshot knows, as observations of those who made them.
+    """Return an agent that knows a snapshot's content, as observations of the members that made them.
 
-    So when it meets them, or anyone who knows more, nothing is counted twice. It has heard none of this from its peers
-    and acknowledges none of it, so they tell it everything again.
+    When it meets those members, or others that know more, nothing counts twice. It has not received any of this from
+    its peers and acknowledges none of it, so they send it everything again.
     """
     source, fresh = snapshot.endpoint, agent.snapshot().endpoint
     if source.units_per_reward != fresh.units_per_reward:

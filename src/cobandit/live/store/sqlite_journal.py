@@ -1,7 +1,7 @@
 """A journal in one SQLite file: write-ahead log, one transaction and one sync for each step.
 
-Another process of the same user may read it and leave mail in it at any time. Only one may run a member with it: that
-one holds the lock beside it (`cobandit.live.store.state_lock`).
+Another process of the same user may read it and leave mail in it at any time. Only one may run a member with it: the
+process that holds the lock beside it (`cobandit.live.store.state_lock`).
 """
 
 import os
@@ -42,10 +42,10 @@ from cobandit.values.errors import LocalError, NotNowError
 __all__ = ["SqliteJournal", "StateInUseError", "check_whole", "leave_mail", "read_history", "read_state", "read_stored"]
 
 LOG_LIMIT = 1_000_000
-"""So many decisions are kept in the log by default."""
+"""How many decisions the log keeps by default."""
 
 MOST_MAIL = 10_000
-"""So much mail is read at once."""
+"""How much mail is read at once."""
 
 _NO_LIMIT = 2**63 - 1
 
@@ -54,9 +54,9 @@ class SqliteJournal(Journal):
     """A journal in a file.
 
     Args:
-        path: The file. It is made if it is not there.
-        log_limit: How many decisions and rewards the log keeps at least; older ones go when a snapshot is taken.
-        layout: How it is written. A file of the version before is brought up to date, and a copy of it is kept.
+        path: The file. It is created if it does not exist.
+        log_limit: Minimum number of decisions and rewards in the log. Older ones are dropped with each new snapshot.
+        layout: Its format. A file of the previous version is migrated, and a copy of it is kept.
     """
 
     def __init__(self, path: str | Path, *, log_limit: int = LOG_LIMIT, layout: Layout = LAYOUT) -> None:
@@ -65,7 +65,7 @@ class SqliteJournal(Journal):
         self._layout = layout
         self._log_limit = log_limit
         self._one_thread = threading.Lock()
-        """Nobody is to use the connection while another does, nor to close it."""
+        """Protects the connection from use, or closing, by two threads at once."""
         self._lock = StateLock(self.path)
         with ExitStack() as undo:
             undo.callback(self._lock.close)
@@ -89,7 +89,7 @@ class SqliteJournal(Journal):
             except sqlite3.Error as error:
                 raise _unusable(self.path, error) from error
             is_original = home == (self._lock.found(),)
-        if stored.state is not None and not is_original:  # the original may run elsewhere, or have run since
+        if stored.state is not None and not is_original:  # the original may be running elsewhere, or have run since
             return stored._replace(state=msgspec.structs.replace(stored.state, is_clean=False))
         return stored
 
@@ -139,7 +139,7 @@ class SqliteJournal(Journal):
             self._lock.close()
 
     def _looked_after(self) -> str | None:
-        """Make the file if there is none, and recover what is whole if it is damaged. Return what is missing then."""
+        """Create a missing file; recover the intact content of a damaged one. Return what is missing then."""
         written = self._lock.written()
         self._has_snapshot = written is not None and written.has_snapshot
         if _make(self.path):
@@ -172,9 +172,9 @@ class SqliteJournal(Journal):
         self._lock.note(Written(self._last, self._has_snapshot))
 
     def _forget_old_batches(self, before: int) -> None:
-        """Drop what no log shows, and the batches before the newest that hold as many entries as the log is to keep.
+        """Drop batches that no log shows, and old ones once newer ones have as many entries as the log should keep.
 
-        Looks only at what came since the snapshot before, which ended with this batch, and at what it drops.
+        Looks only at batches since the previous snapshot, which ended with this batch, and at those that it drops.
         """
         run = self._database.execute
         run("DELETE FROM batches WHERE id > ? AND entries = 0", (before,))
@@ -188,12 +188,12 @@ class SqliteJournal(Journal):
 
 
 def read_history(path: str | Path, layout: Layout = LAYOUT) -> Iterator[Batch]:
-    """Return the batches in a journal, oldest first, also while a member runs with it."""
+    """Yield the batches in a journal, oldest first, even while a member runs with it."""
     return (batch for _, batch in read_numbered(path, 0, layout))
 
 
 def read_numbered(path: str | Path, after: int, layout: Layout = LAYOUT) -> Iterator[tuple[int, Batch]]:
-    """Return the batches in a journal that come after one of that number, each with its own."""
+    """Yield the batches in a journal after the one with this number, each with its own number."""
     with closing(_readable(path, layout)) as database:
         try:
             for row in database.execute(SELECT_BATCHES, (after, _NO_LIMIT)):
@@ -203,7 +203,7 @@ def read_numbered(path: str | Path, after: int, layout: Layout = LAYOUT) -> Iter
 
 
 def read_state(path: str | Path, layout: Layout = LAYOUT) -> NodeState:
-    """Return the last snapshot in a journal, also while a member runs with it."""
+    """Return the last snapshot in a journal, even while a member runs with it."""
     state = read_stored(path, layout).state
     if state is None:
         raise LocalError(f"{path} holds no member yet")
@@ -211,20 +211,20 @@ def read_state(path: str | Path, layout: Layout = LAYOUT) -> NodeState:
 
 
 def read_stored(path: str | Path, layout: Layout = LAYOUT) -> Stored:
-    """Return the last snapshot in a journal and the batches since, of one moment, also while a member runs with it."""
+    """Return a journal's last snapshot and the batches since, as of one moment, even while a member runs with it."""
     with closing(_readable(path, layout)) as database:
         try:
-            database.execute("BEGIN")  # so that both are read as of the same moment
+            database.execute("BEGIN")  # read both as of one moment
             return _read(database, layout)
         except sqlite3.Error as error:
             raise _unusable(Path(path), error) from error
 
 
 def check_whole(path: str | Path) -> None:
-    """Look at every row in a journal, also while a member runs with it.
+    """Check every row in a journal, even while a member runs with it.
 
     Raises:
-        LocalError: Something is damaged or missing. The text says how much, and what to do.
+        LocalError: Something is damaged or missing. The message says how much, and what to do.
     """
     damage = find_damage(_existing(path), written_beside(Path(path)))
     if damage is not None:
@@ -233,14 +233,14 @@ def check_whole(path: str | Path) -> None:
 
 
 def leave_mail(path: str | Path, token: str, reward: float, layout: Layout = LAYOUT) -> None:
-    """Put a reward into the mailbox of a journal. When it returns, it survives a power failure."""
+    """Put a reward into a journal's mailbox. When it returns, the reward survives a power failure."""
     version, written = _version(_existing(path), layout), written_beside(Path(path))
     if version not in {None, layout.version}:
         raise NotNowError(
             f"the state file {path} has state version {version}, and this program writes {layout.version}: leave the "
             "reward again when its member was upgraded too"
         )
-    with closing(_readable(path, layout)) as database:  # for to write into a damaged file would hide what is missing
+    with closing(_readable(path, layout)) as database:  # writing to a damaged file would hide what is missing
         is_less = version is not None and written is not None and _newest(database)[0] < written.last
     if is_less:
         raise NotNowError(
@@ -271,14 +271,14 @@ _CHANGED = "the state file is damaged: start its member, which says what is miss
 
 
 def _newest(database: sqlite3.Connection) -> tuple[int, int]:
-    """Return the number of the last step, and how many entries of the log there are up to it."""
+    """Return the number of the last step, and the number of log entries up to it."""
     (after,) = database.execute("SELECT coalesce(max(after), 0) FROM snapshot").fetchone()
     row = database.execute("SELECT id, total FROM batches ORDER BY id DESC LIMIT 1").fetchone()
     return (after, 0) if row is None else (max(after, row[0]), row[1])
 
 
 def _empty_log(database: sqlite3.Connection) -> None:
-    """Bring what lies in the write-ahead log into the file, unless somebody reads: so snapshots are safe from it."""
+    """Move the write-ahead log into the file, unless a reader is active, so that snapshots do not depend on it."""
     with suppress(sqlite3.Error):
         database.execute("PRAGMA busy_timeout = 0")
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -286,7 +286,7 @@ def _empty_log(database: sqlite3.Connection) -> None:
 
 
 def _begin(database: sqlite3.Connection, layout: Layout) -> None:
-    """Make the tables if there are none."""
+    """Create the tables if there are none."""
     if database.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
         database.execute("BEGIN IMMEDIATE")
         for statement in SCHEMA:
@@ -296,7 +296,7 @@ def _begin(database: sqlite3.Connection, layout: Layout) -> None:
 
 
 def _readable(path: str | Path, layout: Layout) -> sqlite3.Connection:
-    """Open a journal that others may be running with: itself, or what it will be once it is brought up to date."""
+    """Open a journal that another process may be using: itself, or a migrated copy in memory."""
     version = _version(_existing(path), layout)
     try:
         return looked_at(Path(path)) if version in {None, layout.version} else migrated_in_memory(Path(path), layout)
@@ -312,7 +312,7 @@ def _version(path: Path, layout: Layout) -> int | None:
 
 
 class _Transaction:
-    """All or nothing, with errors of the disk in words."""
+    """A transaction: all or nothing. Puts errors of the disk into words."""
 
     def __init__(self, database: sqlite3.Connection, path: Path) -> None:
         self._database = database
@@ -347,7 +347,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     try:
         database = sqlite3.connect(path, isolation_level=None, timeout=WAIT_S, check_same_thread=False)
         database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = FULL")  # a commit has reached the disk when it returns
+        database.execute("PRAGMA synchronous = FULL")  # a commit is on the disk when it returns
     except sqlite3.Error as error:
         if database is not None:
             database.close()
@@ -356,9 +356,9 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _make(path: Path) -> bool:
-    """Make the file if it is not there, for this user only: what signs decisions will be in it. Return whether it did.
+    """Create a missing file for this user only, because it will contain the signing key. Return whether it was made.
 
-    SQLite gives the files beside it the same mode. One that is there is not opened: to close it would take away the
+    SQLite gives the same mode to the files beside it. An existing file is not opened, because closing it would drop the
     locks of readers in this process.
     """
     try:
@@ -395,7 +395,7 @@ def _not_taken(path: Path, error: sqlite3.Error) -> JournalError:
 def _unusable(path: Path, error: Exception) -> LocalError:
     if _is_foreign(path, error):
         return LocalError(f"{path} is no state file, or has lost its beginning: name the state file of a member")
-    if str(error).startswith("no such table"):  # an empty file, say
+    if str(error).startswith("no such table"):  # for example an empty file
         return LocalError(f"{path} holds no member yet: start it once")
     cure = ""
     if is_held(error):
@@ -406,7 +406,7 @@ def _unusable(path: Path, error: Exception) -> LocalError:
 
 
 def _is_foreign(path: Path, error: Exception) -> bool:
-    """Whether a file is no database, and nothing says that a member has written into it."""
+    """Return whether a file is not a database, and nothing suggests that a member has written to it."""
     return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB and written_beside(path) is None
 
 

@@ -1,6 +1,6 @@
-"""What can be read from a member's state file by others, whether the member runs or not: its log, and what it knows.
+"""What other processes can read from a member's state file, whether the member runs or not: its log and its knowledge.
 
-Leaving a reward there is `cobandit.reward`. Nothing here changes the file.
+`cobandit.reward` leaves rewards there. Nothing here changes the file.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ from cobandit.values.quantum import Quantum
 
 
 class FileBandits:
-    """The bandits that a state file tells of."""
+    """The bandits recorded in a state file."""
 
     def __init__(self, path: str | Path, member: EndpointState) -> None:
         self._path, self._member = path, member.agent
@@ -36,10 +36,10 @@ class FileBandits:
         self._known.setdefault("", Bandit("", (), member.units_per_reward))
 
     def of(self, name: str) -> Bandit:
-        """Return a bandit by its name: one that was declared since the last snapshot, too.
+        """Return a bandit by name, including one that was declared since the last snapshot.
 
         Raises:
-            UnknownError: The file knows none of that name.
+            UnknownError: The file has no bandit with that name.
         """
         if name not in self._known:
             self._look_through()
@@ -48,7 +48,7 @@ class FileBandits:
         return self._known[name]
 
     def _look_through(self) -> None:
-        """Look for what was declared since the last snapshot."""
+        """Find bandits that were declared since the last snapshot."""
         for _, batch in read_numbered(self._path, 0):
             for record in map(decode_record, batch.records):
                 if isinstance(record, Began):
@@ -65,7 +65,7 @@ class LogReader:
     """The log of decisions in a state file.
 
     Raises:
-        LocalError: There is no such file, or it is none of a member.
+        LocalError: There is no such file, or it is not a member's.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -77,7 +77,7 @@ class LogReader:
         self._after = 0
 
     def more(self) -> list[LogEntry]:
-        """Return all decisions, oldest first; and when called again, those that were made or settled since."""
+        """Return all decisions, oldest first. Further calls return those made or settled since the last call."""
         return self._log.read(self._unread())
 
     def _unread(self) -> Iterator[Batch]:
@@ -90,35 +90,35 @@ def read_log(path: str | Path) -> list[LogEntry]:
     """Return the decisions in a state file, oldest first, each with its reward if there is one.
 
     Raises:
-        LocalError: There is no such file, or it is none of a member.
+        LocalError: There is no such file, or it is not a member's.
     """
     return LogReader(path).more()
 
 
 def check_reward(path: str | Path, claim: Claim, reward: float) -> None:
-    """Refuse a reward that is not in the range of its bandit, as far as a state file tells of that.
+    """Refuse a reward outside the range of its bandit, as far as the state file records that.
 
     Args:
         path: The state file.
-        claim: What the decision's id says.
+        claim: The content of the decision's id.
         reward: The reward.
 
     Raises:
-        LocalError: It is not; or there is no such file; or the file knows no such bandit.
+        LocalError: The reward is out of range, there is no such file, or the file knows no such bandit.
     """
     bandit = FileBandits(path, decode_snapshot(read_state(path).agent).endpoint).of(split(claim.arm)[0][0])
     units_of(Quantum(1.0 / bandit.units_per_reward).units, bandit.rewards)(reward)
 
 
 def is_settled(path: str | Path, decision: str) -> bool:
-    """Return whether a decision of this file's member has its reward, or was given up, as far as that is on the disk.
+    """Return whether a decision of this member has its reward or was given up, as far as the disk shows.
 
     Args:
         path: The state file.
         decision: The decision's id.
 
     Raises:
-        LocalError: There is no such file, or it is none of a member.
+        LocalError: There is no such file, or it is not a member's.
     """
     stored = read_stored(path)
     if stored.state is None or not is_genuine(decision, stored.state.secret):
@@ -130,21 +130,21 @@ def is_settled(path: str | Path, decision: str) -> bool:
 
 
 class Copy(NamedTuple):
-    """What a member knows, for others to start from."""
+    """A member's knowledge, for others to start from."""
 
     member: str
     observations: int
     content: bytes
-    """What `join(snapshot=...)` takes."""
+    """The value for `join(snapshot=...)`."""
     newer_batches: int
-    """So many steps of the member since then are not in it: 0, unless the member shares in a way of its own."""
+    """How many later steps of the member are not included: 0, unless the member shares in a way of its own."""
 
 
 def read_copy(path: str | Path) -> Copy:
-    """Return what the member of a state file knows.
+    """Return what a state file's member knows.
 
     Raises:
-        LocalError: There is no such file, or it is none of a member.
+        LocalError: There is no such file, or it is not a member's.
     """
     stored = read_stored(path)
     check_whole(path)
@@ -165,10 +165,10 @@ def read_copy(path: str | Path) -> Copy:
 
 
 def _brought_up_to_date(stored: Stored, snapshot: Snapshot) -> Snapshot | None:
-    """Replay what happened since the snapshot; `None` if that takes the member's own rules, which are not in the file.
+    """Replay the batches since the snapshot; `None` if that needs the member's own rules, which the file does not have.
 
-    The file does not say which policy the member has. Only one that eliminates arms leaves a trace in the records that
-    another cannot follow, so the two kinds are tried.
+    The file does not say which policy the member has. Only a policy that eliminates arms leaves a trace in the records
+    that others cannot follow, so both kinds are tried.
     """
     records = [decode_record(record) for batch in stored.batches for record in batch.records]
     if not records:

@@ -1,10 +1,10 @@
 """The lock beside a state file: one process at a time, a mark that tells the file from its copies, and a count.
 
-The system releases the lock however the process ends. What the lock file holds is a mark that is drawn anew at every
-start and written into the state too: a state that was put back, or copied, has another mark than the lock beside it.
-Behind it stands how much was written into the state, noted after each write and never waited for: so it is never more
-than what the disk has taken, and a state that holds less has lost something. This file knows nothing of what is in a
-state.
+The system releases the lock however the process ends. The lock file holds a mark, which is drawn anew at every start
+and also written to the state. So a state that was restored or copied has a different mark from the lock beside it. The
+mark is followed by how much was written to the state. This is noted after each write, without syncing. So it is never
+more than what the disk has accepted, and a state with less has lost something. This file does not know what states
+contain.
 """
 
 import errno
@@ -31,19 +31,19 @@ class StateInUseError(LocalError):
 
 
 class Written(NamedTuple):
-    """What was written into a state."""
+    """What was written to a state."""
 
     last: int
     """The number of the last step."""
     has_snapshot: bool
     mark: str = ""
-    """What the home of its snapshot begins with; another one is of another state, such as an older copy."""
+    """The start of its snapshot's home. A different one belongs to another state, such as an older copy."""
 
 
 def written_beside(path: Path) -> Written | None:
-    """Return what was written into a state file, as the lock beside it says, also while a member runs with it.
+    """Return what was written to a state file, according to the lock beside it, even while a member runs with it.
 
-    `None` if there is none, or it does not say.
+    `None` if there is no lock, or it does not say.
     """
     try:
         lock = os.open(_name(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -56,10 +56,10 @@ def written_beside(path: Path) -> Written | None:
 
 
 class StateLock:
-    """Held from when it is made until it is closed.
+    """A lock that is held from creation until it is closed.
 
     Args:
-        path: The state file. The lock file beside it is made if it is not there.
+        path: The state file. The lock file beside it is created if it does not exist.
     """
 
     def __init__(self, path: Path) -> None:
@@ -69,11 +69,11 @@ class StateLock:
         _HELD.add(self)
 
     def found(self) -> str:
-        """Return what the state must hold to be the one that was left here."""
+        """Return the home that the state must have to be the one left here: mark and place."""
         return f"{self._mark()} {_place(self._path)}"
 
     def drawn(self) -> str:
-        """Return what the state must hold from now on. The mark is drawn, and written here, when first asked for."""
+        """Return the home for the state from now on. The first call draws its mark, and writes it to the lock."""
         if self._drawn is None:
             mark = secrets.token_hex(_MARK)
             try:
@@ -89,25 +89,25 @@ class StateLock:
         return f"{self._drawn} {_place(self._path)}"
 
     def written(self) -> Written | None:
-        """Return what was written into the state; `None` if nothing was, or the lock was made anew or is damaged."""
+        """Return what was written to the state; `None` if nothing was, or the lock is new or damaged."""
         assert self._file is not None
         return _written(self._file)
 
     def note(self, written: Written) -> None:
-        """Note what was written into the state. Where that fails, less is known to be there than is."""
+        """Note what was written to the state. If that fails, the lock records less than there is."""
         assert self._file is not None
         text = b"%019d %d" % (written.last, written.has_snapshot)
         with suppress(OSError):
             os.pwrite(self._file, b" %s %08x\n" % (text, crc32(text)), 2 * _MARK)
 
     def close(self) -> None:
-        """Release it, also if a forked process still has it open. Harmless if it is closed already."""
+        """Release it, even if a forked process still has it open. Does nothing if it is closed already."""
         if self._file is not None:
             fcntl.flock(self._file, fcntl.LOCK_UN)
             self.let_go()
 
     def let_go(self) -> None:
-        """Close the file without releasing the lock, which the process that this one was forked from holds."""
+        """Close the file without releasing the lock, which the parent of this forked process holds."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
@@ -162,7 +162,7 @@ def _locked(path: Path) -> int:
 
 
 def _place(path: Path) -> str:
-    """Return where a file is on which disk, and since when the computer runs: a lock may be copied with its state."""
+    """Return a file's device, its inode, and the boot of the computer: a lock may be copied with its state."""
     try:
         found, since = path.stat(), _BOOT_ID.read_text(encoding="ascii").strip() if _BOOT_ID.exists() else ""
     except OSError as error:

@@ -1,9 +1,9 @@
-"""State files of other versions: what is refused, and how a file of the version before is brought up to date.
+"""State files of other versions: which are refused, and how a file of the previous version is migrated.
 
-A file says in its header that it is a member's state, and of which version. One of a later version is refused and not
-touched. One of the version before is migrated when its member is started: a copy of it is kept beside it, and then all
-that changes does so in one transaction, so that a crash leaves the old or the new. This file knows no version; what a
-migration does is in a table.
+A file's header says that it is a member's state, and its version. A file of a later version is refused and not touched.
+A file of the previous version is migrated when its member starts: a copy is kept beside it, and then all changes are
+made in one transaction, so that a crash leaves either the old or the new state. This file knows no version. A table has
+the migrations.
 """
 
 import os
@@ -22,21 +22,21 @@ from cobandit.live.store.journal import JournalError
 from cobandit.values.errors import LocalError
 
 APPLICATION = int.from_bytes(b"cobn")
-"""What the header of every state file says."""
+"""The application id in the header of every state file."""
 
 ROWS_AT_ONCE = 1000
 
 
 def kept_copy(path: Path, version: int) -> Path:
-    """Return where the copy is kept of a state file as it was in this version."""
+    """Return the path for the copy of a state file in this version."""
     return path.with_name(f"{path.name}.version-{version}")
 
 
 def version_of_file(path: Path) -> int | None:
-    """Return the version of a state file, and leave it as it is; `None` if nothing was ever written into it.
+    """Return the version of a state file without changing it; `None` if nothing was ever written to it.
 
     Raises:
-        LocalError: It is not the state of a member.
+        LocalError: It is not a member's state.
     """
     with closing(looked_at(path)) as database:
         tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -50,10 +50,10 @@ def version_of_file(path: Path) -> int | None:
 
 
 def check_version(path: Path, layout: Layout) -> int | None:
-    """Return the version of a state file that can be read here, at once or after a migration.
+    """Return the version of a state file that can be read here, directly or after a migration.
 
     Raises:
-        LocalError: It is of another version, and says which cobandit reads it.
+        LocalError: It is of another version. The message says which cobandit reads it.
     """
     version = version_of_file(path)
     if version is None or version in layout.reads:
@@ -64,17 +64,17 @@ def check_version(path: Path, layout: Layout) -> int | None:
 
 
 def mark_as(database: sqlite3.Connection, version: int) -> None:
-    """Write into the header, within the transaction, that this is a state file of this version."""
+    """Mark the file, within the transaction, as a state file of this version."""
     database.execute(f"PRAGMA application_id = {APPLICATION:d}")
     database.execute(f"PRAGMA user_version = {version:d}")
 
 
 def bring_up_to_date(path: Path, layout: Layout) -> None:
-    """Migrate a state file of the version before, after a copy of it was kept. Only its member's process may do so.
+    """Migrate a state file of the previous version, after keeping a copy. Only its member's process may do so.
 
     Raises:
-        LocalError: It is of another version, or something in it cannot be read. The file is as it was.
-        JournalError: The disk does not take it. The file is as it was.
+        LocalError: It is of another version, or something in it cannot be read. The file is unchanged.
+        JournalError: The disk does not accept the changes. The file is unchanged.
     """
     version = check_version(path, layout)
     if version is None or version == layout.version:
@@ -85,7 +85,7 @@ def bring_up_to_date(path: Path, layout: Layout) -> None:
     try:
         with closing(sqlite3.connect(path, isolation_level=None, timeout=WAIT_S)) as database:
             database.execute("PRAGMA synchronous = FULL")
-            database.execute("BEGIN IMMEDIATE")  # nobody leaves mail between the copy and the migration
+            database.execute("BEGIN IMMEDIATE")  # no process can leave mail between the copy and the migration
             try:
                 _keep_copy(path, kept_copy(path, version))
                 migrate(database, version, layout)
@@ -101,7 +101,7 @@ def bring_up_to_date(path: Path, layout: Layout) -> None:
 
 
 def migrated_in_memory(path: Path, layout: Layout) -> sqlite3.Connection:
-    """Return a copy of a state file of the version before, brought up to date. The file stays as it is."""
+    """Return a migrated copy, in memory, of a state file of the previous version. The file stays as it is."""
     version = version_of_file(path)
     assert version is not None
     database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
@@ -116,13 +116,13 @@ def migrated_in_memory(path: Path, layout: Layout) -> sqlite3.Connection:
 
 
 def migrate(database: sqlite3.Connection, version: int, layout: Layout) -> None:
-    """Bring the tables and values of a state from a version to the next one."""
+    """Migrate the tables and values of a state from one version to the next."""
     layout.migrations[version](database)
     mark_as(database, version + 1)
 
 
 def rewrite_values(database: sqlite3.Connection, layout: Layout) -> None:
-    """Write every snapshot, batch and record anew, in the present version: a part of every migration."""
+    """Rewrite every snapshot, batch and record in the present version. This is part of every migration."""
 
     def state_anew(content: bytes) -> bytes:
         state: NodeState = layout.states.decode(content)
@@ -153,14 +153,14 @@ def _batches(database: sqlite3.Connection) -> Iterator[list[tuple[int, int, int,
 
 
 def _keep_copy(path: Path, name: Path) -> None:
-    """Copy a state file: whole under its name or not there, for this user only, and on the disk when it returns."""
+    """Copy a state file for this user only. The copy is complete or absent, and on the disk when this returns."""
     unfinished = name.with_name(f"{name.name}.unfinished")
     unfinished.unlink(missing_ok=True)
     os.close(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     try:
         with closing(looked_at(path)) as source, closing(sqlite3.connect(unfinished, isolation_level=None)) as copy:
             source.backup(copy)
-            copy.execute("PRAGMA journal_mode = DELETE")  # so that it is one file
+            copy.execute("PRAGMA journal_mode = DELETE")  # keep it in one file
         sync(unfinished)
         unfinished.replace(name)
         sync(name.parent)

@@ -1,1 +1,1 @@
-"""How frames travel between the members of a group. One file for each network; `base.py` says what all promise."""
+"""How frames travel between the members of a group. There is one file for each network; `base.py` has the contract."""

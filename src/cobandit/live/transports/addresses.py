@@ -1,4 +1,4 @@
-"""Where to dial: `host:port` as people write it, and how long to wait between two attempts."""
+"""Addresses to dial: `host:port` as people write it, and the pause between two attempts."""
 
 from ipaddress import ip_address
 from typing import NamedTuple
@@ -9,14 +9,14 @@ from cobandit.values.errors import LocalError
 from cobandit.values.masking import masked
 
 LONGEST_ADDRESS = 300
-"""Characters. A host's name has at most 253."""
+"""Characters. A host name has at most 253."""
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
-"""Seconds between two attempts, for a while."""
+"""Maximum seconds between two attempts, for the first while."""
 LONGEST_PAUSE_FOR_GONE = 60.0
 ATTEMPTS_UNTIL_GONE = 64
-"""About five minutes of attempts; then nobody may ever be there again."""
+"""About five minutes of attempts. After that, the other side may be gone for good."""
 
 
 class Address(NamedTuple):
@@ -30,7 +30,7 @@ class Address(NamedTuple):
 
     @property
     def is_number(self) -> bool:
-        """Whether the host is an address of the Internet Protocol, which nobody has to look up."""
+        """Whether the host is an IP address, which needs no lookup."""
         try:
             ip_address(self.host)
         except ValueError:
@@ -39,7 +39,7 @@ class Address(NamedTuple):
 
     @property
     def is_wildcard(self) -> bool:
-        """Whether the host stands for every address of a computer, so that nobody can dial it."""
+        """Whether the host stands for every address of a computer, and so cannot be dialled."""
         try:
             return ip_address(self.host).is_unspecified
         except ValueError:
@@ -53,7 +53,7 @@ def parse_address(text: str, *, what: str = "the address") -> Address:
     Address(host='::1', port=7000)
 
     Raises:
-        LocalError: It is none.
+        LocalError: It is not an address.
     """
     host, colon, port = text.rpartition(":") if isinstance(text, str) else ("", "", "")
     if host.startswith("[") and host.endswith("]"):
@@ -69,13 +69,13 @@ def parse_address(text: str, *, what: str = "the address") -> Address:
 
 
 def pause(attempt: int, *, me: str, there: str, longest: float | None = None) -> float:
-    """Return how many seconds to wait after so many failed attempts: longer and longer, and not the same for everybody.
+    """Return how many seconds to wait after this many failed attempts: ever longer, and different for each member.
 
     Args:
-        attempt: How many have failed.
-        me: Who waits.
-        there: Where nobody answers.
-        longest: The longest wait, if it is not to depend on how many attempts there were.
+        attempt: How many attempts have failed.
+        me: The member that waits.
+        there: The address that does not answer.
+        longest: The maximum wait, if it should not depend on the number of attempts.
 
     >>> [round(pause(attempt, me="a", there="b:1"), 1) for attempt in (1, 4, 20, 200)]
     [0.1, 0.6, 3.7, 55.7]

@@ -1,10 +1,10 @@
-"""What every transport is: something that carries frames between named members of one group.
+"""The contract of a transport: it carries frames between named members of one group.
 
-A transport may lose frames, double them, delay them and let them overtake each other; the protocol does not mind. What
-it must not do: block, deliver to the wrong member, damage a frame or glue two together, or fail because the other side
-is not there. `cobandit.testing.check_transport` holds every transport to that.
+A transport may lose frames, duplicate, delay and reorder them; the protocol copes. It must not block, deliver to the
+wrong member, damage a frame or merge two, or fail because the other side is absent. `cobandit.testing.check_transport`
+checks this for every transport.
 
-Everything here happens on the thread of one event loop. A transport knows nothing of what frames say.
+Everything here runs on the thread of one event loop. A transport does not know what frames contain.
 """
 
 from abc import ABC, abstractmethod
@@ -54,24 +54,25 @@ class Transport(ABC):
     largest_frame: int = LARGEST_FRAME
 
     valid_until: float | None = None
-    """When what proves this member's name expires, in seconds since 1970; `None` if it never does."""
+    """When the proof of this member's name expires, in seconds since 1970; `None` if it never does."""
 
     own_may_relay: bool | None = None
-    """Whether what proves this member's name says that it may pass on what others observed; `None` if nothing does."""
+    """Whether the proof of this member's name allows it to pass on observations of others; `None` if there is no
+    proof."""
 
     role: Role = Role.MEMBER
-    """What this member is in its group; set before it is opened. Where announcements reach many, those of leaves need
-    not reach leaves, and leaves need not hear those of others than relays."""
+    """This member's role in its group; set before opening. Where announcements reach many members, those of leaves need
+    not reach leaves, and leaves need only hear those of relays."""
 
     on_gone: Callable[[str], None] | None = None
-    """Called with the name of a member to which something was sent, if the network says that nobody has that name at
-    present; set before it is opened. Most networks cannot tell, and it may be over in a moment."""
+    """Called with the name of a member to which something was sent, if the network reports that name as absent; set
+    before opening. Most networks cannot tell, and the absence may be over in a moment."""
 
     has_files: bool = False
-    """Whether there are files that `refresh` looks at."""
+    """Whether there are files for `refresh` to check."""
 
     trust_number: int | None = None
-    """The number of the group's trust file that is in use; `None` if there is none."""
+    """The number of the group's trust file in use; `None` if there is none."""
 
     @property
     def is_connecting(self) -> bool:
@@ -166,5 +167,5 @@ class Transport(ABC):
 
 
 def hears(receiver: Role, sender: Role) -> bool:
-    """Return whether a member hears the announcements of another: a leaf hears relays only."""
+    """Return whether a member hears the announcements of another: a leaf hears only relays."""
     return receiver is not Role.LEAF or sender is Role.RELAY

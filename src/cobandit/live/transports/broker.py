@@ -1,10 +1,10 @@
-"""A member whose frames go through a server: one connection that is kept for ever, and a short queue before it.
+"""A member whose frames go through a server: one permanent connection, with a short queue in front of it.
 
-This file owns what NATS and MQTT have in common: topics, the queue, trying again, and saying what is wrong. It knows
-nothing of either; a subclass makes a connection and translates its library's errors.
+This file owns what NATS and MQTT have in common: topics, the queue, reconnecting, and reporting what is wrong. It knows
+neither of them; a subclass makes a connection and translates its library's errors.
 
 While there is no connection, frames are lost and `send` says so. They are not kept, because the protocol repeats what
-matters, and an old flood helps nobody who has just come back.
+matters, and a flood of old frames does not help a member that has just come back.
 """
 
 import asyncio
@@ -26,33 +26,33 @@ from cobandit.values.masking import masked
 
 WAITING_FRAMES = 4096
 WAITING_BYTES = 8 * 2**20
-"""The most that waits for the connection to take it, in frames and in bytes. What is more is lost."""
+"""The most that may wait for the connection, in frames and in bytes. Anything beyond is lost."""
 
 LONGEST_PAUSE = 2.0
-"""Seconds between two attempts to connect, at most (see `addresses.pause`)."""
+"""Maximum seconds between two attempts to connect (see `addresses.pause`)."""
 
 LOOK_EVERY = 1.0
-"""Seconds after which a connection is looked at, in case its library did not say that it has ended."""
+"""Seconds between checks of a connection, in case its library did not report its end."""
 
 PUBLISH_WITHIN = 10.0
-"""Seconds in which a connection must take a frame. A library may wait for ever for a connection that has ended."""
+"""Seconds in which a connection must accept a frame. A library may wait for ever for a connection that has ended."""
 
 FAREWELL = 1.0
-"""Seconds that `close` gives to what was sent."""
+"""Seconds that `close` allows for sending the rest."""
 
 MOST_TOPICS = 10_000
-"""So many topics are remembered."""
+"""How many topics are remembered."""
 
 LONGEST_TOKEN = 200
 """Characters of a name in a topic. Longer ones are hashed, because servers limit the length of topics."""
 
 
 PLAIN = frozenset((string.ascii_letters + string.digits + "-").encode())
-"""Bytes of a name that stand for themselves in a topic."""
+"""The bytes of a name that appear unchanged in a topic."""
 
 
 class NotConnectedError(Exception):
-    """There is no connection (any more). Refused: the server is there, but does not want us."""
+    """There is no connection (any more). If `refused`, the server is there but rejects us."""
 
     def __init__(self, reason: object, *, refused: bool = False) -> None:
         super().__init__(str(reason) or type(reason).__name__)
@@ -64,7 +64,7 @@ class Connection(ABC):
 
     @abstractmethod
     async def publish(self, topic: str, frame: bytes) -> None:
-        """Hand a frame to the server, or to a buffer with a limit. Raises `NotConnectedError`."""
+        """Hand a frame to the server, or to a bounded buffer. Raises `NotConnectedError`."""
 
     @abstractmethod
     def ended(self) -> str | None:
@@ -73,7 +73,7 @@ class Connection(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a server is, and what to show it."""
+    """The address of a server, and the credentials for it."""
 
     scheme: str
     host: str
@@ -82,13 +82,13 @@ class Address:
     password: str | None
 
     def __str__(self) -> str:
-        """Without what is secret."""
+        """Return the address without secrets."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}:{self.port}"
 
     @classmethod
     def read(cls, url: str, ports: dict[str, int]) -> "Address":
-        """Read a URL whose scheme is one of these, each with its usual port."""
+        """Read a URL with one of these schemes, each with its default port."""
         try:
             parts = urlsplit(url)
             port = parts.port
@@ -102,7 +102,7 @@ class Address:
 
 
 def token(name: str) -> str:
-    """Return a name as letters, digits, hyphens and underscores; different names give different tokens.
+    """Return a name as letters, digits, hyphens and underscores. Different names give different tokens.
 
     >>> token("till-4"), token("a.b"), token("")
     ('till-4', 'a_2eb', '_')
@@ -115,13 +115,13 @@ def token(name: str) -> str:
 
 
 class BrokerTransport(Transport):
-    """Carries frames through a server. A subclass says how to connect to it."""
+    """Carries frames through a server. A subclass connects to it."""
 
     server: ClassVar[str]
-    """What the server is called when something is wrong with it."""
+    """The server's name in messages about troubles."""
 
     separator: ClassVar[str]
-    """What stands between the parts of a topic."""
+    """The separator between the parts of a topic."""
 
     def __init__(self, where: str) -> None:
         self._where = where
@@ -135,7 +135,7 @@ class BrokerTransport(Transport):
         self._waiting_bytes = 0
         self._said: set[bool] = set()
         self._topics: dict[str, str] = {}
-        """By member, because to spell one takes longer than to send a frame."""
+        """By member, because spelling a topic takes longer than sending a frame."""
 
     async def open(self, name: str, group: str, inbox: Inbox) -> None:
         if self._inbox is not None:
@@ -161,12 +161,12 @@ class BrokerTransport(Transport):
         self._bell.set()
         if self._connected:
             await asyncio.wait({task}, timeout=FAREWELL)
-        while not task.done():  # more than once, because a library may swallow a cancellation
+        while not task.done():  # repeatedly, because a library may swallow a cancellation
             task.cancel()
             await asyncio.wait({task}, timeout=FAREWELL)
 
     def topic_of(self, member: str) -> str:
-        """Return the topic on which a member of this group is spoken to."""
+        """Return the topic on which a member of this group receives frames."""
         topic = self._topics.get(member)
         if topic is None:
             if len(self._topics) >= MOST_TOPICS:
@@ -180,25 +180,25 @@ class BrokerTransport(Transport):
 
     @property
     def announcements(self) -> str:
-        """The topic on which this group is spoken to."""
+        """The topic for announcements in this group."""
         return self.separator.join(("cobandit", token(self._group), "all"))
 
     @property
     def announcements_to_leaves(self) -> str:
-        """The topic on which relays speak to the leaves of this group. These hear no other announcement."""
+        """The topic for announcements of relays to the leaves of this group. Leaves hear no other announcements."""
         return self.separator.join(("cobandit", token(self._group), "leaves"))
 
     @property
     def heard(self) -> tuple[str, str]:
-        """The topics that this member hears: its own, and announcements."""
+        """The topics that this member subscribes to: its own, and announcements."""
         is_leaf = self.role is Role.LEAF
         return self.topic_of(self._name), self.announcements_to_leaves if is_leaf else self.announcements
 
     @abstractmethod
     def connect(self) -> AbstractAsyncContextManager[Connection]:
-        """Return a connection that hears the topics that are `heard`.
+        """Return a connection that is subscribed to the `heard` topics.
 
-        Made anew after each one that ended. Raises `NotConnectedError`.
+        Called again after each connection that ended. Raises `NotConnectedError`.
         """
 
     @property
@@ -206,7 +206,7 @@ class BrokerTransport(Transport):
         return not self._connected
 
     def hear(self, frame: bytes) -> None:
-        """Take a frame from the server. Before this member can answer, it hears nothing: it says who it is then."""
+        """Take a frame from the server. Ignored until this member can answer: it announces itself then."""
         if self._inbox is None or self._closing.is_set() or not self._connected:
             return
         if len(frame) > LARGEST_FRAME:
@@ -215,22 +215,22 @@ class BrokerTransport(Transport):
             self._inbox.frame(frame, None)
 
     def nobody_hears(self, topic: str) -> None:
-        """Take the server's word that nobody hears a topic, of a member to which something was sent."""
+        """Handle the server's report that a topic has no subscriber. It is a member's, to which something was sent."""
         member = next((member for member, spelled in self._topics.items() if spelled == topic), None)
         if member is not None and self.on_gone is not None and not self._closing.is_set():
             self.on_gone(member)
 
     def overflow(self) -> None:
-        """Note that a frame came in that nobody had room for."""
+        """Note that a frame was lost because a buffer was full."""
         if self._inbox is not None and not self._closing.is_set():
             self._inbox.refused(Refusal.FLOOD, None)
 
     def wake(self) -> None:
-        """Look at the connection now: it may have ended."""
+        """Check the connection now: it may have ended."""
         self._bell.set()
 
     def complain(self, reason: object, *, refused: bool) -> None:
-        """Say what is wrong, unless it was said since the last connection."""
+        """Report what is wrong, unless it was reported since the last connection."""
         if refused in self._said or self._inbox is None or self._closing.is_set():
             return
         self._said.add(refused)
@@ -263,13 +263,13 @@ class BrokerTransport(Transport):
                     await self._carry(connection)
             except NotConnectedError as error:
                 self.complain(error, refused=error.refused)
-            except Exception as error:  # noqa: BLE001 - whatever a library comes up with, the member goes on trying
+            except Exception as error:  # noqa: BLE001 - whatever a library raises, the member keeps trying
                 self.complain(repr(error), refused=False)
             finally:
                 self._connected = False
                 self._waiting.clear()
                 self._waiting_bytes = 0
-            # A server that accepts us and at once throws us out again must not be visited without a pause.
+            # A server that accepts us and at once disconnects us must not be contacted again without a pause.
             attempt = 0 if loop.time() - began > LONGEST_PAUSE else attempt + 1
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause(attempt, me=self._name, there="", longest=LONGEST_PAUSE)):
@@ -283,7 +283,7 @@ class BrokerTransport(Transport):
             self._inbox.reachable(None)
 
     async def _carry(self, connection: Connection) -> None:
-        """Publish what waits, until the connection ends or this transport is closed and nothing waits."""
+        """Publish what waits, until the connection ends, or this transport is closed and nothing waits."""
         while True:
             while self._waiting:
                 topic, frame = self._waiting.popleft()

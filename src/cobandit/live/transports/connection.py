@@ -1,7 +1,7 @@
-"""One connection of a mesh: bytes from a stream cut into frames, and frames put on it, with bounds on both.
+"""One connection of a mesh: splits a byte stream into frames, and writes frames to it, with bounds on both.
 
-A frame is preceded by its length, four bytes; the highest bit says that it is not for the member but between the
-transports (`Word`). This file knows nothing of who is at the other end: its callers prove that.
+Each frame follows its length in four bytes. The highest bit marks a frame between the transports rather than for the
+member (`Word`). This file does not know the other end: its callers prove that.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from cobandit.live.auth.refusal import Refusal
 from cobandit.live.transports.base import LARGEST_FRAME
 
 LARGEST_BACKLOG = 4 * LARGEST_FRAME
-"""Bytes that wait for a peer that reads slowly. Frames beyond are lost, as on a network that is congested."""
+"""Bytes that may wait for a peer that reads slowly. Further frames are lost, as on a congested network."""
 
 _PREFIX = 4
 _WORD = 0x80000000
@@ -24,7 +24,7 @@ LARGEST_WORD = 2**20
 
 
 class Word(IntEnum):
-    """What transports say to each other: the first byte of a frame that is not for the member."""
+    """The messages between transports: the first byte of a frame that is not for the member."""
 
     HELLO = 1
     RETIRE = 2
@@ -44,13 +44,13 @@ class Connection(asyncio.Protocol):
         on_lost: "Callable[[Connection, Exception | None], None]",
     ) -> None:
         self.peer: str | None = None
-        """Whom the other end has proved to be. Frames are for the member once this and `is_ready` are set."""
+        """The name that the other end has proved. Frames are for the member once this and `is_ready` are set."""
         self.place: str | None = None
-        """The address that was dialled; `None` if the other end did."""
+        """The address that was dialled; `None` if the other end dialled."""
         self.refusal: Refusal | None = None
-        """Why what the other end has shown is not believed."""
+        """Why the other end's proof is not accepted."""
         self.complaint: str | None = None
-        """Why the other end has hung up before it said hello, as far as that can be known here."""
+        """Why the other end hung up before it said hello, as far as that can be known here."""
         self.boot: int | None = None
         self.is_ready = False
         """Whether the other end has said hello."""
@@ -65,9 +65,9 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        # The high-water mark only says when to pause; the bound on what waits is kept in `send`.
+        # The high-water mark only says when to pause. `send` enforces the bound on what waits.
         self._transport.set_write_buffer_limits(high=LARGEST_BACKLOG)
-        # At once: what the other end has sent may be delivered before anybody who awaits the connection has a turn.
+        # At once: data from the other end may be delivered before a task that awaits the connection runs.
         self._on_made(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -77,7 +77,7 @@ class Connection(asyncio.Protocol):
         self._on_lost(self, exc)
 
     def data_received(self, data: bytes) -> None:
-        """Cut what came into frames. A large frame comes in many parts, which are joined once."""
+        """Split incoming data into frames. A large frame arrives in many parts, which are joined once."""
         self._have += len(data)
         if self._have < self._want:
             self._parts.append(data)
@@ -111,7 +111,7 @@ class Connection(asyncio.Protocol):
         self._keep(data[at:], want=_PREFIX)
 
     def send(self, frame: bytes) -> bool:
-        """Put a frame on its way. Return whether it is; it is not if the peer reads too slowly."""
+        """Send a frame. Return whether it is on its way; it is not if the peer reads too slowly."""
         transport = self._transport
         if transport is None or transport.is_closing() or transport.get_write_buffer_size() > LARGEST_BACKLOG:
             return False
@@ -119,24 +119,24 @@ class Connection(asyncio.Protocol):
         return True
 
     def say(self, word: Word, content: bytes = b"") -> None:
-        """Say something that is not for the member. A peer that reads nothing is not worth a word more."""
+        """Send a message to the other transport. If the peer reads nothing, drop it."""
         transport = self._transport
         if transport is None or transport.is_closing() or transport.get_write_buffer_size() > LARGEST_BACKLOG:
             return
         transport.write((_WORD | 1 + len(content)).to_bytes(_PREFIX) + bytes((word,)) + content)
 
     def close(self) -> None:
-        """Write what waits, then end."""
+        """Write what waits, then close."""
         if self._transport is not None:
             self._transport.close()
 
     def abort(self) -> None:
-        """End at once."""
+        """Close at once."""
         if self._transport is not None:
             self._transport.abort()
 
     def watch_silence(self, options: "Iterable[tuple[int | None, int]]") -> None:
-        """Let the operating system notice if the other end's computer has gone, as far as it has these options."""
+        """Let the operating system detect that the other computer has gone, as far as it has these options."""
         raw = self._transport.get_extra_info("socket") if self._transport is not None else None
         if raw is None:
             return
@@ -148,13 +148,13 @@ class Connection(asyncio.Protocol):
 
     @property
     def certificate(self) -> bytes | None:
-        """The certificate that the other end has shown, checked by TLS."""
+        """The certificate that the other end presented, checked by TLS."""
         security = self._transport.get_extra_info("ssl_object") if self._transport is not None else None
         return None if security is None else cast("bytes | None", security.getpeercert(binary_form=True))
 
     @property
     def host(self) -> str:
-        """Where the other end is, as this computer sees it."""
+        """The host of the other end, as this computer sees it."""
         there = self._transport.get_extra_info("peername") if self._transport is not None else None
         return str(there[0]) if there else ""
 

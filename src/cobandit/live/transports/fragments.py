@@ -1,25 +1,25 @@
-"""Frames in pieces that fit a datagram, and put together again, in bounded memory and time.
+"""Splits frames into pieces that fit a datagram, and reassembles them, in bounded memory and time.
 
-Pieces come from senders that are proved; all the same no sender may take more than its part, and one that loses pieces
-leaves nothing behind for long.
+Pieces come from proved senders. All the same, each sender may only have a few incomplete frames, and one that loses
+pieces leaves nothing behind for long.
 """
 
 import struct
 from collections.abc import Callable, Iterator
 
 REASSEMBLY_SECONDS = 5.0
-"""How long the pieces of a frame are kept for the others. A frame that is not whole by then is lost."""
+"""How long pieces are kept while others are missing. A frame that is incomplete by then is lost."""
 MOST_UNFINISHED = 16
-"""Frames in pieces, for each sender. The oldest makes room."""
+"""Incomplete frames of each sender. The oldest makes room."""
 LARGEST_UNFINISHED = 16 * 2**20
-"""Bytes of all pieces that wait, of all senders. The oldest make room."""
+"""Bytes of all waiting pieces of all senders. The oldest make room."""
 
 PIECE_HEADER = struct.Struct(">IHH")
-"""The frame's number, the piece's position, and how many pieces there are."""
+"""The frame's number, the piece's position, and the number of pieces."""
 
 
 def cut(frame: bytes, number: int, size: int) -> Iterator[bytes]:
-    """Yield the pieces of a frame, each of at most so many bytes with its header.
+    """Yield the pieces of a frame, each of at most this many bytes including its header.
 
     >>> [len(piece) for piece in cut(bytes(25), 1, 18)]
     [18, 18, 13]
@@ -41,26 +41,26 @@ class _Unfinished:
 
 
 class Reassembly:
-    """Puts the pieces of frames together.
+    """Reassembles frames from pieces.
 
     Args:
-        largest: Bytes of the largest frame.
-        now: The time in seconds.
+        largest: Maximum bytes of a frame.
+        now: Returns the time in seconds.
     """
 
     def __init__(self, largest: int, now: Callable[[], float]) -> None:
         self._largest, self._now = largest, now
         self._unfinished: dict[tuple[str, int], _Unfinished] = {}
-        """By sender and number; the oldest first."""
+        """By sender and number, the oldest first."""
         self._count: dict[str, int] = {}
         self.waiting = 0
-        """Bytes."""
+        """Bytes that wait."""
 
     def add(self, sender: str, piece: bytes) -> bytes | None:
-        """Take a piece; return the frame if it is whole now.
+        """Take a piece. Return the frame if it is complete now.
 
         Raises:
-            ValueError: It is no piece of any frame.
+            ValueError: It is not a valid piece.
         """
         if len(piece) < PIECE_HEADER.size:
             raise ValueError("too short")

@@ -1,40 +1,40 @@
-"""Addresses that others have told, and at which nobody has answered yet: whether, and how often, they are tried.
+"""Addresses that others have reported, but at which no member has answered yet: whether, and how often, to try them.
 
-A member that has proved its name may lie all the same. So what it tells costs this side a bounded number of attempts,
-each address is somebody's word, and is forgotten with the last of those who gave it. An address at which a member has
-answered is no hearsay any more. This file dials nobody and has no clock.
+A member that has proved its name may still lie. So its reports cost this side a bounded number of attempts. Each
+address is only known from its reporters, and is forgotten when the last of them is gone. An address at which a member
+has answered is no longer hearsay. This file dials nobody and has no clock.
 """
 
 from cobandit.live.transports.addresses import pause
 from cobandit.values.allowance import Allowance
 
 MAX_UNANSWERED = 1024
-"""Addresses that are tried on the word of one member. A mesh of a thousand is told as a whole."""
+"""Addresses that are tried because one member reported them. A mesh of a thousand is reported as a whole."""
 
 MAX_DIALS_AT_ONCE = 256
 MAX_DIALS_PER_SECOND = 16
-"""Attempts at such addresses, for each member on whose word they are tried."""
+"""Attempts at such addresses, for each reporting member."""
 
 DOUBTFUL_AFTER = 8
-"""Attempts, half a minute or so, after which an address is doubtful."""
+"""Attempts, about half a minute, after which an address is doubtful."""
 
 MAX_DOUBTFUL = 64
-"""Doubtful addresses that are still tried on the word of one member. Whom it cut off forgets many, and each of the many
-goes on to look for the one."""
+"""Doubtful addresses of one reporter that are still tried. A member that was cut off forgets many others, but each of
+those keeps looking for it."""
 
 MAX_UNANSWERED_ATTEMPTS = 200
-"""After so many, about an hour, an address is given up."""
+"""After this many, about an hour, an address is given up."""
 
 LONGEST_UNANSWERED_PAUSE = 20.0
 REST_SECONDS = 3600.0
-"""An address that was given up is not tried on anybody's word for so long."""
+"""Seconds for which an address that was given up is not tried, whoever reports it."""
 
 MAX_RESTING = 4096
 MAX_TELLERS = 4096
-"""So many are remembered: addresses that were given up, members that have told any."""
+"""How many are remembered: addresses that were given up, and members that have reported any."""
 
 MAX_WITNESSES = 8
-"""Members for each address. It is forgotten when they are all gone."""
+"""Reporters that are kept for each address. It is forgotten when all of them are gone."""
 
 
 class _Teller:
@@ -43,7 +43,7 @@ class _Teller:
     def __init__(self) -> None:
         self.allowance = Allowance(MAX_DIALS_PER_SECOND, MAX_DIALS_AT_ONCE)
         self.heard: set[str] = set()
-        """Addresses that are tried on its word."""
+        """Addresses that are tried because of it."""
         self.doubtful: set[str] = set()
 
 
@@ -52,25 +52,25 @@ class _Heard:
 
     def __init__(self, teller: str) -> None:
         self.witnesses = [teller]
-        """The first is the one on whose word it is tried."""
+        """The first one is the reporter on whose account the address is tried."""
         self.attempts = 0
 
 
 class Hearsay:
-    """What one member, `me`, has heard and not found true yet."""
+    """What member `me` has heard and not yet confirmed."""
 
     def __init__(self, me: str) -> None:
         self._me = me
         self._heard: dict[str, _Heard] = {}
         self._tellers: dict[str, _Teller] = {}
         self._resting: dict[str, float] = {}
-        """Until when each address that was given up is not tried."""
+        """The time until which each address that was given up is not tried."""
 
     def __contains__(self, address: str) -> bool:
         return address in self._heard
 
     def told(self, teller: str, address: str, now: float) -> bool:
-        """Note that a member has told an address. Return whether to begin to try it."""
+        """Note that a member has reported an address. Return whether to start trying it."""
         known = self._heard.get(address)
         if known is not None:
             if teller not in known.witnesses and len(known.witnesses) < MAX_WITNESSES:
@@ -86,12 +86,12 @@ class Hearsay:
         return True
 
     def wait(self, address: str, now: float) -> float:
-        """Return how many seconds to wait before the next attempt, so that there are not too many on one word."""
+        """Return how many seconds to wait before the next attempt, given its reporter's allowance."""
         known = self._heard.get(address)
         return 0.0 if known is None else self._tellers[known.witnesses[0]].allowance.wait(now)
 
     def failed(self, address: str, now: float) -> float | None:
-        """Note that nobody has answered. Return how many seconds to pause, or `None` if it is given up."""
+        """Note a failed attempt. Return how many seconds to pause, or `None` if the address is given up."""
         known = self._heard[address]
         known.attempts += 1
         doubtful = self._tellers[known.witnesses[0]].doubtful
@@ -108,14 +108,14 @@ class Hearsay:
         return pause(known.attempts, me=self._me, there=address, longest=LONGEST_UNANSWERED_PAUSE)
 
     def answered(self, address: str) -> None:
-        """Note that it is no hearsay any more. Harmless if it is none."""
+        """Note that the address is no longer hearsay. Does nothing if it is not."""
         known = self._heard.pop(address, None)
         if known is not None:
             self._tellers[known.witnesses[0]].heard.discard(address)
             self._tellers[known.witnesses[0]].doubtful.discard(address)
 
     def gone(self, teller: str, now: float) -> list[str]:
-        """Note that a member has gone. Return the addresses that nobody who is here has told: they are forgotten."""
+        """Note that a member has gone. Return the addresses without a remaining reporter, which are forgotten."""
         record, forgotten = self._tellers.get(teller), list[str]()
         for address, known in tuple(self._heard.items()):
             if teller not in known.witnesses:
@@ -134,7 +134,7 @@ class Hearsay:
         return forgotten
 
     def _teller(self, name: str, now: float) -> _Teller | None:
-        """Return what is known of a member. Who goes and comes back has no more attempts for that."""
+        """Return the record of a member. A member that leaves and returns gains no attempts."""
         record = self._tellers.get(name)
         if record is None:
             if len(self._tellers) >= MAX_TELLERS:

@@ -1,6 +1,6 @@
 """What members of a mesh tell each other besides frames: where they listen, and where others do.
 
-Only what members say who have proved to be of the group comes here; all the same it is read strictly and is bounded.
+Only content from proved members of the group gets here. All the same, it is read strictly and is bounded.
 """
 
 import msgspec
@@ -10,22 +10,22 @@ from cobandit.live.transports.addresses import LONGEST_ADDRESS, Address, parse_a
 from cobandit.values.tally import LONGEST_NAME
 
 MOST_TOLD = 1000
-"""Members in one hello. A mesh of more is found in several."""
+"""Members in one hello. A larger mesh takes several hellos."""
 
 
 class Hello(msgspec.Struct, array_like=True, frozen=True):
-    """What a member says of itself and others."""
+    """What a member says about itself and others."""
 
     boot: int
-    """Differs between two processes of one name, and between two starts of one."""
+    """Differs between two processes with one name, and between two starts of one."""
     address: str
-    """Where it listens; without a host if it does not know by which it can be reached."""
+    """Where it listens; without a host if it does not know how it can be reached."""
     others: dict[str, str]
-    """Names and addresses of the members it is connected with."""
+    """Names and addresses of the members that it is connected to."""
     name: str = ""
-    """Its own, where a certificate proves only what the name begins with."""
+    """Its own name, if its certificate proves only a prefix."""
     is_leaf: bool = False
-    """Whether it talks to relays only, so that the others need not hear of it."""
+    """Whether it talks only to relays, so that the others need not hear of it."""
 
 
 _read = reader(Hello)
@@ -37,7 +37,7 @@ def write_hello(hello: Hello) -> bytes:
 
 
 def read_hello(content: bytes, *, seen_at: str) -> Hello | None:
-    """Return what was said, or `None` if it is no hello. Where it names no host, the one it was seen at is put in."""
+    """Return the content, or `None` if it is not a hello. If it names no host, insert the one it was seen at."""
     try:
         hello = _read(content)
         address = parse_address(hello.address) if hello.address else None

@@ -1,4 +1,4 @@
-"""To listen, and errors of the network in words for the person who must act."""
+"""Listening on a port, and network errors in words for the person who must act."""
 
 import errno
 import os
@@ -14,14 +14,14 @@ from cobandit.values.errors import LocalError
 
 @contextmanager
 def listening_to(address: Address, what: str) -> Iterator[None]:
-    """Say why this computer cannot listen there, if it cannot.
+    """If this computer cannot listen there, raise an error that says why.
 
     Args:
-        address: Where.
-        what: What wants to, as its configuration calls it.
+        address: The address.
+        what: The name of the listener in its configuration.
 
     Raises:
-        LocalError: It cannot. The text says what to do.
+        LocalError: It cannot listen. The message says what to do.
     """
     try:
         yield
@@ -30,7 +30,7 @@ def listening_to(address: Address, what: str) -> Iterator[None]:
 
 
 def listening_socket(found: tuple[Any, ...], backlog: int) -> socket.socket:
-    """Return a socket that has a port, which was found with `getaddrinfo`."""
+    """Return a socket bound to an address that `getaddrinfo` found."""
     family, kind, protocol, _, where = found
     taken = socket.socket(family, kind, protocol)
     try:
@@ -52,7 +52,7 @@ def listening_problem(address: Address, error: OSError | UnicodeError) -> str:
 
 
 def why(error: OSError) -> str:
-    """Return what an error of the network means, in a few words."""
+    """Return what a network error means, in a few words."""
     if isinstance(error, TimeoutError):
         return "no answer"
     if isinstance(error, socket.gaierror) or error.errno is None:

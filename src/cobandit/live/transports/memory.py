@@ -1,4 +1,4 @@
-"""Members of one process: frames are handed over on the event loop, in order, without loss."""
+"""Members of one process: frames are delivered on the event loop, in order, without loss."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ from cobandit.values.errors import LocalError
 
 
 class Hub:
-    """Where the members of one process meet."""
+    """The meeting point for members of one process."""
 
     def __init__(self) -> None:
         self.members: dict[tuple[str, str], MemoryTransport] = {}
@@ -18,12 +18,12 @@ _HUBS: dict[str, Hub] = {}
 
 
 def hub(name: str) -> Hub:
-    """Return the hub of this name in this process; made when it is first asked for."""
+    """Return the hub with this name in this process. The first call creates it."""
     return _HUBS.setdefault(name, Hub())
 
 
 class MemoryTransport(Transport):
-    """Hands frames to other members of the same process."""
+    """Delivers frames to other members of the same process."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub

@@ -1,13 +1,13 @@
-"""Everybody connected with everybody, from any one address: who is connected, who is dialled, which link is used.
+"""A full mesh that can be joined at any one address: which peers are connected, which are dialled, which link is used.
 
-This file owns the links and knows nothing of sockets and certificates: it is handed connections whose other end is
-proved, and asks for new ones with a function.
+This file owns the links, and does not know sockets and certificates. It gets connections whose other end is proved, and
+requests new ones through a function.
 
-A member tells each new peer whom it is connected with, and tells its peers of each new one; so two members that joined
-at different places at the same time still hear of each other. Only present peers are told, so nobody who is gone is
-handed on for ever; and what is told is believed as far as `hearsay` does. Two members that dial each other at once have
-two links: both are good to receive, the newest is used to send, and one side alone (that of the lesser name) retires
-the older. Where two may decide, both may go.
+A member tells each new peer which members it is connected with, and tells its peers about each new one. So two members
+that joined at different places at the same time still hear of each other. Only present peers are passed on, so that
+departed ones are not passed on for ever. `hearsay` limits how far reports are believed. If two members dial each other
+at once, they have two links. Both can receive, the newest is used to send, and one side alone (the one with the lesser
+name) retires the older. If both sides could decide, both links might be closed.
 """
 
 import asyncio
@@ -24,44 +24,44 @@ from cobandit.live.transports.troubles import Troubles
 from cobandit.values.errors import LocalError
 
 MOST_DIALLED = 4096
-"""Addresses that are kept connected or tried. More members than that are not a mesh's business."""
+"""Addresses that are kept connected or tried. A mesh is not made for more members than that."""
 MOST_LINKS = 4
-"""Connections with one peer at the same time."""
+"""How many connections one peer may have at the same time."""
 MAX_SILENT_OF_PREFIX = 256
-"""Connections on which nothing was said yet, of all who share a certificate for names that begin alike: a deployment
-may start at once."""
+"""Connections without a hello yet from all holders of one prefix certificate together. A whole deployment may start at
+once."""
 MOST_ATTEMPTS = 300
-"""After so many, about three hours, an address is forgotten at which a member was. A configured one never is."""
+"""After this many, about three hours, the address of a former peer is forgotten. Configured addresses never are."""
 MAX_RENEWED_AT_ONCE = 8
-"""Links that are made anew at the same time: one peer that does not answer must not keep all others waiting."""
+"""How many links are renewed at the same time, so that one peer that does not answer does not delay all others."""
 HELLO_SECONDS = 10.0
 RETIRING_SECONDS = 5.0
 STEADY_SECONDS = 5.0
-"""A link that lived so long was a good one: the next attempt after it comes soon."""
+"""A link that lasted this long was good, so the next attempt follows soon."""
 LATER_SECONDS = 1.0
-"""The member of the greater name waits so long before it dials, so that the two seldom dial each other at once."""
+"""The member with the greater name waits this long before it dials, so that two rarely dial each other at once."""
 MIN_NEWS_SECONDS = 10.0
-"""The others are told where a peer listens at most so often: it may say something else each time."""
+"""Minimum interval between reports of one peer's address to the others, because it may name another one each time."""
 
 _ALONE = "alone"
 
 _Sought = tuple[str, str | None]
-"""An address, and who is looked for there; `None` for whoever is, at a configured address."""
+"""An address, and the member expected there; `None` for any member, at a configured address."""
 
 
 class Refused(Exception):  # noqa: N818  # it is a fact about the other side, which a person must hear of
-    """Nobody of this group is where one was dialled, and trying again will not help unless a person acts."""
+    """No member of this group is at a dialled address, and retrying will not help unless a person acts."""
 
 
 class Dial(Protocol):
-    """How to get a connection whose other end is proved."""
+    """Opens a connection whose other end is proved."""
 
     def __call__(self, address: str, /) -> Awaitable[Connection]:
-        """Return it, or raise `Refused` or an `OSError`."""
+        """Return the connection, or raise `Refused` or an `OSError`."""
 
 
 class Claim(Protocol):
-    """Whether the other end of a connection, which has proved what its name begins with, may be called so."""
+    """Decides whether the other end of a connection, which has proved a prefix, may have a name."""
 
     def __call__(self, connection: Connection, name: str, /) -> Refusal | None:
         """Return why not, or `None` if it may."""
@@ -88,25 +88,25 @@ class Mesh:
     ) -> None:
         self._name, self._boot, self._address = name, boot, address
         self._is_leaf = is_leaf
-        """Whether it dials those that it is told to, and nobody whom others tell of."""
+        """Whether it dials only configured addresses, and none that others report."""
         self._inbox, self._dial, self._why, self._claim = inbox, dial, why, claim
         self._links: dict[str, list[Connection]] = {}
         """By peer, the newest last."""
         self._addresses: dict[str, str] = {}
-        """Where each peer listens that there is a link with."""
+        """The listening address of each linked peer."""
         self._declared: dict[str, str] = {}
-        """Where each peer said last that it listens, while it is dialled there."""
+        """The latest listening address that each peer gave, while it is dialled there."""
         self._news_at: dict[str, float] = {}
-        """When the others were last told of a peer."""
+        """When each peer was last reported to the others."""
         self._configured: set[str] = set()
         self._hearsay = Hearsay(name)
         self._greeted: dict[Connection, str | None] = {}
-        """Those to which hello was said, each with what its peer's name begins with if no more is proved."""
+        """Connections that were greeted, each with its peer's prefix if that is all that is proved."""
         self._dialling: dict[_Sought, asyncio.Task[None]] = {}
-        """One for each address and peer: what one member says of where it listens changes nothing for another."""
+        """One for each address and peer, so that one member's claims about its address do not affect another."""
         self._renewing: asyncio.Task[None] | None = None
         self._ending: set[asyncio.Task[None]] = set()
-        """Those that were told to end and have not yet."""
+        """Tasks that were cancelled and have not ended yet."""
         self._troubles = Troubles(inbox)
         self._is_open = True
 
@@ -118,7 +118,7 @@ class Mesh:
         self._keep_linked(address, who=None)
 
     def seek(self, addresses: Collection[str]) -> None:
-        """Keep links with the members at these addresses, and with nobody else."""
+        """Keep links with the members at these addresses, and no others."""
         for address in self._configured.difference(addresses):
             self._configured.discard(address)
             self._give_up((address, None))
@@ -138,18 +138,18 @@ class Mesh:
         return [links[-1] for links in self._links.values()]
 
     def renew(self) -> None:
-        """Make all links anew, a few at a time: what proves this member's name has changed.
+        """Renew all links, a few at a time, because the proof of this member's name has changed.
 
-        The links that there are stay in use until the new ones are there. Peers that cannot be dialled keep theirs.
+        Existing links stay in use until the new ones exist. Peers that cannot be dialled keep theirs.
         """
         if self._renewing is not None:
             self._renewing.cancel()
         self._renewing = asyncio.get_running_loop().create_task(self._renew())
 
     def greet(self, connection: Connection, prefix: str | None = None) -> None:
-        """Say hello on a new connection whose peer is proved, or (`prefix`) what its name begins with.
+        """Say hello on a new connection whose peer, or at least its `prefix`, is proved.
 
-        Of those on which it says nothing, few are kept; what others have proved does not count against it.
+        Few connections that stay silent are kept for each proof. Those with other proofs do not count.
         """
         proved = (connection.peer, prefix)
         silent = [one for one, begin in self._greeted.items() if (one.peer, begin) == proved and not one.is_ready]
@@ -167,7 +167,7 @@ class Mesh:
         return connection.is_ready
 
     def take_word(self, connection: Connection, word: Word, content: bytes) -> None:
-        """Take what a peer's transport says."""
+        """Handle a message from a peer's transport."""
         if not self._is_open or (connection.peer is None and word is not Word.HELLO):
             return
         if word is Word.RETIRE:
@@ -187,7 +187,7 @@ class Mesh:
                 return
             connection.peer = hello.name
         if connection.peer == self._name:
-            connection.boot = hello.boot  # it is this process, or another of its name; the side that dialled sees which
+            connection.boot = hello.boot  # this process, or another with its name; the side that dialled sees which
             connection.abort()
         else:
             if not connection.is_ready:
@@ -200,7 +200,7 @@ class Mesh:
         self._unlink(connection)
 
     async def close(self, seconds: float) -> None:
-        """Stop dialling, and end all links after what was sent is handed over, if that does not take too long."""
+        """Stop dialling, and end all links once sent frames are delivered, if that does not take too long."""
         self._is_open = False
         renewing = [] if self._renewing is None else [self._renewing]
         tasks = [*self._dialling.values(), *self._ending, *renewing]
@@ -240,14 +240,14 @@ class Mesh:
         self._inbox.reachable(peer)
 
     def _declare(self, peer: str, address: str) -> None:
-        """Dial a peer where it says that it listens, and there alone; and tell the others."""
+        """Dial a peer only at the address that it gives itself, and report that to the others."""
         before = self._declared.get(peer)
         if before is not None and before != address:
             self._give_up((before, peer))
         self._declared = {one: there for one, there in self._declared.items() if (there, one) in self._dialling}
         self._declared[peer] = address
         if (address, peer) in self._dialling:
-            self._hearsay.answered(address)  # it is its own word
+            self._hearsay.answered(address)  # the peer itself says so
         self._keep_linked(address, who=peer)
         now = asyncio.get_running_loop().time()
         self._news_at = {one: at for one, at in self._news_at.items() if now - at < MIN_NEWS_SECONDS}
@@ -277,7 +277,7 @@ class Mesh:
     # Dialling.
 
     def _hear_of(self, teller: str, others: dict[str, str]) -> None:
-        """Try the addresses that a peer tells, of members with whom there is no link."""
+        """Try the addresses that a peer reports for members without a link."""
         if self._is_leaf:
             return
         now = asyncio.get_running_loop().time()
@@ -311,7 +311,7 @@ class Mesh:
                 self._hearsay.answered(sought[0])
 
     def _give_up(self, sought: _Sought) -> None:
-        """Look for a peer at an address no more, unless that is configured."""
+        """Stop looking for a peer at an address, unless that is configured."""
         address, _ = sought
         if address not in self._configured and (task := self._dialling.pop(sought, None)) is not None:
             self._ending.add(task)
@@ -331,7 +331,7 @@ class Mesh:
                 await asyncio.sleep(wait)
             link = self.link(who) if who is not None else None
             if link is not None and address in self._hearsay and self._addresses.get(who or "") != address:
-                break  # it has come itself, and says that it listens elsewhere
+                break  # it has connected itself, and listens elsewhere
             if link is None:
                 link = await self._attempt(address, is_configured=is_configured)
             if link is None and sought not in self._dialling:
@@ -344,13 +344,13 @@ class Mesh:
             if link is not None:
                 self._hearsay.answered(address)
                 if not is_configured and link.peer != who:
-                    break  # another is there, and is dialled where it says itself that it listens
+                    break  # another member is there, and is dialled at its own address
                 began = loop.time()
                 who = link.peer
                 await asyncio.wait({link.lost})
                 attempt = 0 if loop.time() - began > STEADY_SECONDS else attempt
                 if not is_configured and who is not None and self._addresses.get(who, address) != address:
-                    return  # it listens elsewhere now, and another task dials it there
+                    return  # it listens elsewhere now, where another task dials it
             attempt += 1
             await asyncio.sleep(pause(attempt, me=self._name, there=address))
         self._troubles.end(address)
@@ -372,7 +372,7 @@ class Mesh:
                 self._troubles.end(address)
                 return connection
             if connection.peer == self._name and connection.boot == self._boot:
-                # That is this member itself, under an address it did not know.
+                # This is the member itself, under an address that it did not know.
                 for sought in [one for one in self._dialling if one[0] == address]:
                     self._ending.add(self._dialling.pop(sought))
                 return None

@@ -1,7 +1,7 @@
-"""Frames through an MQTT broker: one topic for each member, one for the announcements of each group.
+"""Frames through an MQTT broker: one topic for each member, and one for each group's announcements.
 
-This file owns the connection by aiomqtt (MQTT 5, quality of service 0) and its errors. Who a frame is from, MQTT does
-not prove.
+This file owns the connection through aiomqtt (MQTT 5, quality of service 0) and its errors. MQTT does not prove the
+sender of a frame.
 """
 
 import asyncio
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 LARGEST_PACKET = 2**20
-"""The default limit of a frame, in bytes. A broker closes the connection if it gets more than it likes, and libraries
-do not say how much that is."""
+"""The default maximum size of a frame, in bytes. A broker closes the connection if a packet exceeds its limit, and
+libraries do not report the limit."""
 
 ANSWER_WITHIN = 5.0
-"""Seconds that the broker has for each answer, and to take a frame."""
+"""Seconds that the broker has for each answer, and for accepting a frame."""
 
 KEEP_ALIVE = 15
-"""Seconds without a word after which each side asks whether the other is there."""
+"""Seconds of silence after which each side checks whether the other is there."""
 
 LONGEST_IDENTIFIER = 23
-"""Characters of a client's name that every broker must take. Some take no more."""
+"""Characters of a client's identifier that every broker must accept. Some accept no more."""
 
 _silent = logging.getLogger("cobandit.live.transports.mqtt.library")
-_silent.setLevel(logging.CRITICAL + 1)  # what is wrong is said by `Inbox.trouble`
+_silent.setLevel(logging.CRITICAL + 1)  # `Inbox.trouble` reports what is wrong
 
 _leaving: set[asyncio.Task[None]] = set()
-"""Connections that were made only after nobody wanted them any more, on their way out."""
+"""Connections that were made after they were cancelled, and are being closed."""
 
 
 def own_identifier() -> str:
-    """Return a name that no other client has: a broker throws out the older of two that are equal."""
+    """Return a unique identifier: of two clients with the same one, a broker disconnects the older."""
     ours = "cobandit"
     return ours + secrets.token_hex((LONGEST_IDENTIFIER - len(ours)) // 2)
 
@@ -52,15 +52,15 @@ class MqttTransport(BrokerTransport):
     """Carries frames through an MQTT broker that speaks version 5.
 
     Args:
-        url: `mqtt://host:port` or `mqtts://host:port` (TLS), with `user:password@` before the host if the broker asks
-            for it.
-        ssl_context: Whom to trust and what to show, for `mqtts`; the system's trust if `None`.
-        largest_frame: Bytes of the largest frame that the broker takes.
-        keep_alive: Seconds without a word after which each side asks whether the other is there. More for devices that
-            live on a battery.
+        url: `mqtt://host:port` or `mqtts://host:port` (TLS), with `user:password@` before the host if the broker
+            requires it.
+        ssl_context: What to trust and to present for `mqtts`; the system's trust if `None`.
+        largest_frame: Maximum bytes of a frame that the broker accepts.
+        keep_alive: Seconds of silence after which each side checks whether the other is there. Use more for devices on
+            battery power.
 
     Raises:
-        LocalError: The URL cannot be right, or aiomqtt is not installed.
+        LocalError: The URL is invalid, or aiomqtt is not installed.
     """
 
     server = "MQTT broker"
@@ -114,7 +114,7 @@ class MqttTransport(BrokerTransport):
         deliver = self.hear
 
         class Door(asyncio.Queue[Message]):
-            """Hands each message over when it is read: so nothing waits here, and what is too much waits in TCP."""
+            """Delivers each message as it is read, so that nothing waits here and excess traffic waits in TCP."""
 
             def put_nowait(self, item: "Message") -> None:
                 deliver(item.payload)
@@ -139,7 +139,7 @@ class MqttTransport(BrokerTransport):
         from paho.mqtt.reasoncodes import ReasonCode  # noqa: PLC0415
         from paho.mqtt.subscribeoptions import SubscribeOptions  # noqa: PLC0415
 
-        # Nobody hears its own announcements, nor what was left at the broker before.
+        # No member receives its own announcements, nor messages that were retained at the broker.
         options = SubscribeOptions(qos=0, noLocal=True, retainHandling=SubscribeOptions.RETAIN_DO_NOT_SEND)
         for topic in self.heard:
             try:
@@ -169,7 +169,7 @@ class _MqttConnection(Connection):
         return self._ended
 
     async def watch(self) -> None:
-        """Wait until the connection ends, and say so. There is nothing to iterate over: see `Door`."""
+        """Wait until the connection ends, and report it. There is nothing to iterate over: see `Door`."""
         from aiomqtt import MqttError  # noqa: PLC0415
 
         try:
@@ -181,7 +181,7 @@ class _MqttConnection(Connection):
 
 
 async def _enter(client: "Client") -> None:
-    """Connect. Its library does that on a thread, which cannot be cancelled: then it is left as soon as it is made."""
+    """Connect. The library does this on a thread, which cannot be cancelled; a late connection is closed at once."""
     connecting = asyncio.ensure_future(client.__aenter__())
     try:
         await asyncio.shield(connecting)

@@ -1,10 +1,10 @@
-"""Frames through a NATS server: one subject for each member, one for the announcements of each group.
+"""Frames through a NATS server: one subject for each member, and one for each group's announcements.
 
-A NATS server says at once that nobody hears a subject, to who names one for answers. A leaf does, so it knows within a
-moment that a relay is gone. Where the server does not let it hear those answers, it waits for the relay in vain, and
-goes by that.
+When a subject has no subscriber, a NATS server reports this at once to senders that name a subject for replies. Leaves
+do so, and therefore know within a moment that a relay is gone. If the server does not let a leaf receive those replies,
+the leaf notices by the relay's silence instead.
 
-This file owns the connection by nats-py and its errors. Who a frame is from, NATS does not prove.
+This file owns the connection through nats-py and its errors. NATS does not prove the sender of a frame.
 """
 
 import asyncio
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 PORTS = {"nats": 4222, "tls": 4222}
 
 USUAL_PAYLOAD = 2**20
-"""Bytes. What a NATS server carries unless it was told otherwise; its own word replaces this when it is reached.
+"""Bytes. A NATS server's default limit. Once the server is reached, its own value replaces this.
 
-NATS counts only the payload, and a payload here is a frame and nothing else, so that no margin is needed.
+NATS counts only the payload, and a payload here is exactly one frame, so no margin is needed.
 """
 
 CONNECT_WITHIN = 2
 PING_EVERY = 10
-"""Seconds. A server that answers none of two pings counts as gone."""
+"""Seconds. A server that answers neither of two pings counts as gone."""
 
 WAITING_IN_LIBRARY = 2**20
-"""Bytes that nats-py collects before it waits for the network to take them."""
+"""Bytes that nats-py buffers before it waits for the network."""
 
 NOBODY_HEARS = "503"
-"""The status of a NATS server's answer to a frame for a subject that nobody hears."""
+"""The status of a NATS server's reply to a frame for a subject without subscribers."""
 
 INCOMING_FRAMES = 8192
 INCOMING_BYTES = 16 * 2**20
-"""The most that waits to be heard, for a subject. What is more is lost, and counted as a flood."""
+"""The most that may wait for processing, for each subject. Anything beyond is lost, and counted as a flood."""
 
 
 class NatsTransport(BrokerTransport):
@@ -50,13 +50,13 @@ class NatsTransport(BrokerTransport):
 
     Args:
         url: `nats://host:port` or `tls://host:port`, with `user:password@` or `token@` before the host if the server
-            asks for it. Several, for the servers of one cluster; the credentials of the first that has any serve all.
-        ssl_context: Whom to trust and what to show, if the server asks for TLS; the system's trust if `None`.
+            requires it. Several, for the servers of one cluster; the first credentials given are used for all.
+        ssl_context: What to trust and to present, if the server requires TLS; the system's trust if `None`.
         tls_first: Begin with TLS before the server has said anything. Without it, the server decides whether there is
-            TLS, also for `tls://`. The server must be configured for it (`handshake_first`).
+            TLS, even for `tls://`. The server must be configured for it (`handshake_first`).
 
     Raises:
-        LocalError: A URL cannot be right, or nats-py is not installed.
+        LocalError: A URL is invalid, or nats-py is not installed.
     """
 
     server = "NATS server"
@@ -112,10 +112,10 @@ class NatsTransport(BrokerTransport):
                 name=token(self._name),
                 tls=self._ssl_context,
                 tls_handshake_first=self._tls_first,
-                no_echo=True,  # nobody hears its own announcements
+                no_echo=True,  # members do not receive their own announcements
                 error_cb=note,
                 closed_cb=closed,
-                # One visit to each server, and no reconnection: nats-py would replay what waited during an outage.
+                # One attempt at each server, and no reconnection: nats-py would replay what waited during an outage.
                 allow_reconnect=False,
                 max_reconnect_attempts=1,
                 reconnect_time_wait=0,
@@ -129,7 +129,7 @@ class NatsTransport(BrokerTransport):
                 )
             if self.on_gone is not None:
                 await client.subscribe(f"{self.unheard}*", cb=hear_of_nobody, pending_msgs_limit=INCOMING_FRAMES)
-            # The server must know what this member hears before anybody is told that it is here. nats-py's ping may
+            # The server must know this member's subscriptions before the member announces itself. nats-py's ping may
             # overtake the subscriptions, which its own task writes; the second ping cannot.
             for _ in range(2):
                 await client.flush(CONNECT_WITHIN)
@@ -140,17 +140,17 @@ class NatsTransport(BrokerTransport):
         except (errors.Error, OSError, TimeoutError) as error:
             raise NotConnectedError(error, refused=_refuses(error)) from error
         finally:
-            with suppress(Exception):  # what cannot be closed is closed by the other side, or gone
+            with suppress(Exception):  # otherwise the other side closes it, or it is gone
                 async with asyncio.timeout(FAREWELL):
                     await client.close()
 
     @property
     def unheard(self) -> str:
-        """What the subject begins with on which the server says that nobody hears a member; its token follows."""
+        """The prefix of the subjects for the server's reports about members without a subscriber; a token follows."""
         return f"{self.topic_of(self._name)}.unheard."
 
     def _answers_to(self, topic: str) -> str:
-        """Return the subject for the server's answer to a frame, if one is wanted."""
+        """Return the subject for the server's reply to a frame, if one is wanted."""
         members = self.topic_at("")
         is_wanted = self.on_gone is not None and topic.startswith(members)
         return self.unheard + topic.removeprefix(members) if is_wanted else ""
@@ -170,7 +170,7 @@ class _NatsConnection(Connection):
         try:
             await self._client.publish(topic, frame, self._answers_to(topic))
         except errors.MaxPayloadError:
-            return  # the server was replaced by one that carries less: this frame is lost
+            return  # the server was replaced by one with a lower limit: this frame is lost
         except (errors.Error, OSError) as error:
             raise NotConnectedError(self._last_error() or error) from error
 
@@ -181,5 +181,5 @@ class _NatsConnection(Connection):
 
 
 def _refuses(error: Exception | None) -> bool:
-    """Return whether it is the server that says no, rather than the way to it."""
+    """Return whether the server itself refuses, rather than being unreachable."""
     return isinstance(error, ssl.SSLError) or "authorization" in str(error).lower()

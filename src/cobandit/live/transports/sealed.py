@@ -1,4 +1,4 @@
-"""A transport whose frames are authenticated from end to end, whatever carries them: any transport, and a seal."""
+"""A transport whose frames are authenticated end to end, whatever carries them: any transport, and a seal."""
 
 from collections.abc import Sequence
 
@@ -8,11 +8,11 @@ from cobandit.live.auth.watched import Reread
 from cobandit.live.transports.base import Inbox, Transport
 
 _FRAME = b"\x00"
-"""Stands before every frame, so that an empty one is not taken for an introduction, which has no payload at all."""
+"""Precedes every frame, so that an empty one is not mistaken for an introduction, which has no payload at all."""
 
 
 class Sealed(Transport):
-    """A transport whose frames are authenticated from end to end, whatever carries them."""
+    """A transport whose frames are authenticated end to end, whatever carries them."""
 
     def __init__(self, transport: Transport, seal: Seal) -> None:
         self._transport, self._seal = transport, seal
@@ -23,7 +23,7 @@ class Sealed(Transport):
 
     @property
     def largest_frame(self) -> int:  # type: ignore[override]
-        """What the transport carries, less what the seal adds."""
+        """The limit of the transport, less what the seal adds."""
         return self._transport.largest_frame - self._seal.overhead - len(_FRAME)
 
     @property
@@ -71,13 +71,13 @@ class Sealed(Transport):
         found = self._seal.refresh()
         self.valid_until, self.trust_number = self._seal.valid_until, self._seal.trust_number
         if found.is_renewed and self._inbox is not None:
-            self._inbox.reachable(None)  # so that the others see the new certificate
+            self._inbox.reachable(None)  # shows the others the new certificate
         return found
 
-    # What the transport tells. It proves nothing about senders, as far as this class is concerned.
+    # Callbacks from the transport. This class does not rely on any proof of senders by the transport.
 
     def frame(self, frame: bytes, sender: str | None) -> None:
-        """Open a packet and hand it on."""
+        """Open a packet and pass it on."""
         del sender
         if self._inbox is None:
             return
@@ -85,7 +85,7 @@ class Sealed(Transport):
         if isinstance(result, Opened):
             if result.payload:
                 self._inbox.frame(result.payload[len(_FRAME) :], result.proved_sender)
-            else:  # an introduction: it did not understand what came before, and does from now on
+            else:  # an introduction: the sender could not open the last packet, but can from now on
                 self._inbox.reachable(result.sender)
             return
         self._inbox.refused(result.reason, result.sender)
@@ -95,16 +95,16 @@ class Sealed(Transport):
                 self._transport.send(result.sender, introduction)
 
     def reachable(self, peer: str | None) -> None:
-        """Hand on what the transport says."""
+        """Pass the call on."""
         if self._inbox is not None:
             self._inbox.reachable(peer)
 
     def refused(self, reason: Refusal, sender: str | None, host: str | None = None) -> None:
-        """Hand on what the transport says."""
+        """Pass the call on."""
         if self._inbox is not None:
             self._inbox.refused(reason, sender, host)
 
     def trouble(self, what: str | None) -> None:
-        """Hand on what the transport says."""
+        """Pass the call on."""
         if self._inbox is not None:
             self._inbox.trouble(what)

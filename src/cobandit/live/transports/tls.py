@@ -1,8 +1,8 @@
 """A mesh of TCP connections with TLS 1.3, in which every member proves its name with its group's certificates.
 
-This file owns sockets and certificates: it lets nobody in whom the group's own authority has not signed, and nobody
-else's authority counts. Host names prove nothing here; the name in the certificate does. Where a certificate proves
-only what a name begins with, the rest of it is what the other end says in its hello. `mesh` owns the rest.
+This file owns sockets and certificates. It accepts only certificates that the group's own authority signed, and trusts
+no other authority. Host names prove nothing here; the name in the certificate does. If a certificate proves only a
+prefix, the other end gives its full name in its hello. `mesh` owns the rest.
 """
 
 import asyncio
@@ -27,16 +27,16 @@ from cobandit.live.transports.mesh import Mesh, Refused
 from cobandit.values.errors import LocalError
 
 HANDSHAKE_SECONDS = 10.0
-"""How long it may take to dial a member, and to prove who both are."""
+"""Time limit for dialling a member and proving both names."""
 PROOF_SECONDS = 5.0
-"""How long an incoming connection may take to prove who it is."""
+"""Time limit for the proof on an incoming connection."""
 CLOSING_SECONDS = 1.0
 BACKLOG = 128
-"""Incoming connections that the operating system holds until they are taken."""
+"""Incoming connections that the operating system holds until they are accepted."""
 MOST_REMEMBERED = 4096
-"""Relays that are remembered after their connection has ended; then the one that came first is forgotten."""
+"""How many relays are remembered after their connections have ended. Beyond that, the oldest is forgotten."""
 BREATH_SECONDS = 0.1
-"""How long to wait when the operating system has no more sockets to give."""
+"""Pause when the operating system has no more sockets."""
 
 _SILENCE = (
     (getattr(socket, "TCP_KEEPIDLE", None), 10),
@@ -44,18 +44,18 @@ _SILENCE = (
     (getattr(socket, "TCP_KEEPCNT", None), 3),
     (getattr(socket, "TCP_USER_TIMEOUT", None), 25_000),
 )
-"""A peer whose computer has gone is noticed after 25 seconds, where the operating system can be told so."""
+"""Detects after 25 seconds that a peer's computer has gone, where the operating system has these options."""
 
 
 class TlsTransport(Transport):
     """Carries frames over connections whose ends are proved.
 
     Args:
-        listen: Where others can dial this member, `host:port`; port 0 picks a free one. `None` for a guest, who dials
-            and is never dialled: nobody is told of it, so nobody looks for it when it has gone.
-        peers: Where some other members are. One that runs is enough; the others are found from there.
-        identity: What proves this member's name.
-        advertise: Where others shall dial, if that is not `listen`, as behind a load balancer.
+        listen: Where others can dial this member, `host:port`; port 0 picks a free one. `None` for a guest, which
+            dials and is never dialled. Other members do not hear of a guest, so none looks for it when it has gone.
+        peers: Addresses of some other members. One that runs is enough; the others are found from there.
+        identity: The proof of this member's name.
+        advertise: Where others should dial, if that is not `listen`, as behind a load balancer.
         trust: The group's trust file.
     """
 
@@ -76,7 +76,7 @@ class TlsTransport(Transport):
         self.valid_until, self.trust_number = identity.valid_until, self._credentials.trust.number or None
         self.own_may_relay = identity.may_relay
         self._relays: dict[str, None] = {}
-        """Whose last certificate says that it may relay. What it said may be looked at after it has gone."""
+        """Names whose latest certificate allows relaying. Their messages may be processed after they have gone."""
         self._socket: socket.socket | None = None
         self._mesh: Mesh | None = None
         self._inbox: Inbox | None = None
@@ -84,14 +84,14 @@ class TlsTransport(Transport):
         self._door: Door[asyncio.Task[None]] = Door(self._turn_away)
         self._address: Address | None = None
         self._proved: dict[Connection, Verified] = {}
-        """What the other end of each connection has shown."""
+        """What the other end of each connection has proved."""
         self._is_stale = False
-        """Whether the identity has changed, and TLS does not show it yet."""
+        """Whether the identity has changed, and TLS does not present it yet."""
         self._server, self._client = _contexts(self._credentials)
 
     @property
     def address(self) -> str:
-        """Where this member listens; after `open`, with the port that it got."""
+        """Where this member listens; after `open`, with the actual port."""
         return str(self._address or self._listen or "")
 
     async def open(self, name: str, group: str, inbox: Inbox) -> None:
@@ -136,7 +136,7 @@ class TlsTransport(Transport):
         if self._socket is not None:
             asyncio.get_running_loop().remove_reader(self._socket)
             self._socket.close()
-        await asyncio.sleep(0)  # a task that is cancelled before its first step would leave its socket to nobody
+        await asyncio.sleep(0)  # a task cancelled before its first step would leak its socket
         for task in tuple(self._admitting):
             task.cancel()
         await asyncio.gather(*self._admitting, return_exceptions=True)
@@ -163,19 +163,19 @@ class TlsTransport(Transport):
             self._mesh.renew()
         return found
 
-    # Who comes in.
+    # Incoming connections.
 
     def _listen_for_others(self) -> None:
         if self._mesh is not None and self._socket is not None:
             asyncio.get_running_loop().add_reader(self._socket, self._accept, self._socket)
 
     def _accept(self, listening: socket.socket) -> None:
-        """Take a connection. A task that is cancelled in `sock_accept` as one comes leaves its socket to nobody."""
+        """Accept a connection. A task cancelled in `sock_accept` just as one arrives would leak its socket."""
         loop = asyncio.get_running_loop()
         try:
             incoming, there = listening.accept()
         except (BlockingIOError, ConnectionAbortedError):
-            return  # it has gone again
+            return  # it has gone already
         except OSError:
             loop.remove_reader(listening)
             loop.call_later(BREATH_SECONDS, self._listen_for_others)
@@ -192,7 +192,7 @@ class TlsTransport(Transport):
 
     def _turn_away(self, task: asyncio.Task[None], host: str) -> None:
         self._refuse(Refusal.FLOOD, None, host)
-        # Not before it has begun: a task that never runs would leave its socket to nobody.
+        # Not before it has started: a task that never runs would leak its socket.
         asyncio.get_running_loop().call_soon(task.cancel)
 
     async def _admit(self, incoming: socket.socket, host: str) -> None:
@@ -209,13 +209,13 @@ class TlsTransport(Transport):
                 self._refuse(Refusal.STRANGER if _is_about_certificates(error) else Refusal.MALFORMED, None, host)
             return
         except OSError:
-            return  # it hung up, or said nothing for too long: nothing was refused
+            return  # it hung up, or was silent for too long, so nothing was refused
         if (task := asyncio.current_task()) is not None:
             self._door.leave(task)
         if self._mesh is not None:
             await self._mesh.settle(connection)
 
-    # Whom to dial.
+    # Outgoing connections.
 
     async def _dial(self, there: str) -> Connection:
         address, identity = parse_address(there), self._credentials.identity
@@ -227,7 +227,7 @@ class TlsTransport(Transport):
                     address.host,
                     address.port,
                     ssl=self._client,
-                    server_hostname="",  # names in certificates are of agents, not of hosts
+                    server_hostname="",  # certificates name agents, not hosts
                     ssl_handshake_timeout=HANDSHAKE_SECONDS,
                     ssl_shutdown_timeout=CLOSING_SECONDS,
                 )
@@ -239,7 +239,7 @@ class TlsTransport(Transport):
         except UnicodeError as error:
             raise OSError(f"{address.host!r} is not a host's name") from error
         if connection.refusal is Refusal.REVOKED:
-            raise OSError("the certificate there is revoked")  # which is meant; that it still runs is its own trouble
+            raise OSError("the certificate there is revoked")  # intended; that it still runs is its own trouble
         if connection.refusal is not None:
             raise Refused(
                 f"the certificate at {there} is none of an agent of {identity.group!r}: "
@@ -263,7 +263,7 @@ class TlsTransport(Transport):
     def _prove(self, connection: Connection) -> None:
         """Set the peer of a connection to the name in its certificate. TLS has checked that the group signed it."""
         if self._mesh is None:
-            connection.abort()  # its handshake ended while this member closed: nobody else would end it
+            connection.abort()  # its handshake ended while this member closed, so nothing else would end it
             return
         certificate = connection.certificate
         verified = self._credentials.verify(certificate) if certificate is not None else None
@@ -281,15 +281,15 @@ class TlsTransport(Transport):
             self._remember(name, may_relay=verified.may_relay)
         self._proved[connection] = verified
         connection.watch_silence(_SILENCE)
-        # A connection does not outlive what it was let in for.
+        # A connection must not outlive the certificate that admitted it.
         expiry = asyncio.get_running_loop().call_later(max(0.0, verified.valid_until - time.time()), connection.abort)
         connection.lost.add_done_callback(lambda _: expiry.cancel())
         self._mesh.greet(connection, verified.names.member if verified.names.is_prefix else None)
 
     def _claim(self, connection: Connection, name: str) -> Refusal | None:
-        """Return why the other end may not be called so; only what its name begins with is in its certificate.
+        """Return why the other end may not have this name. Its certificate contains only a prefix.
 
-        A relay's name is the relay's own: while it is remembered, whose name only begins so cannot have it.
+        A relay's name belongs to the relay. While it is remembered, the holder of a mere prefix cannot take it.
         """
         verified = self._proved.get(connection)
         if verified is None or not verified.names.proves(name) or name in self._relays:
@@ -297,7 +297,7 @@ class TlsTransport(Transport):
         return self._credentials.refusal(verified, name)
 
     def _remember(self, name: str, *, may_relay: bool) -> None:
-        """Go by the role in a certificate for this very name, and end what has the name with another one."""
+        """Note the role in a certificate for exactly this name. End connections of this name with another role."""
         self._relays.pop(name, None)
         if may_relay:
             self._relays[name] = None
@@ -329,7 +329,7 @@ class TlsTransport(Transport):
 
 
 def _contexts(credentials: Credentials) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """Return what a server and what a client trusts and shows: the group's authorities alone, and this identity."""
+    """Return what a server and a client trust and present: only the group's authorities, and this identity."""
     made, identity = [], credentials.identity
     for protocol in (ssl.PROTOCOL_TLS_SERVER, ssl.PROTOCOL_TLS_CLIENT):
         context = ssl.SSLContext(protocol)
@@ -342,7 +342,7 @@ def _contexts(credentials: Credentials) -> tuple[ssl.SSLContext, ssl.SSLContext]
         except OSError as error:
             raise LocalError(f"{identity.path} can no longer be used for TLS: {error.strerror}") from error
         made.append(context)
-    made[0].num_tickets = 0  # nobody resumes
+    made[0].num_tickets = 0  # no session resumption
     return made[0], made[1]
 
 

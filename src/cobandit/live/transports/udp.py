@@ -1,14 +1,14 @@
-"""Datagrams between all members, each datagram authenticated for itself.
+"""Datagrams between all members, each authenticated separately.
 
-The seal is an argument here, and not put around this transport as around others. Anybody can send a datagram with any
-address on it. Were frames sealed as a whole, then pieces, hellos and addresses would be believed before anything is
-proved: a stranger could fill the memory for pieces, spoil a frame with one wrong piece, or lead members astray. So
-nothing is looked at before the seal has opened it.
+The seal is an argument here, rather than wrapped around this transport as around others, because anyone can send a
+datagram with any address on it. If only whole frames were sealed, pieces, hellos and addresses would be believed before
+anything is proved. A stranger could then fill the memory for pieces, spoil a frame with one wrong piece, or lead
+members astray. So nothing is processed before the seal has opened it.
 
-A member says hello to the addresses it was given and to every member it knows, and tells whom it knows; a member that
-has not said hello for a while is gone. Where a member listens on all of a computer's addresses, it is answered where
-its hello came from; a computer in between could then divert (never change or make up) what is sent to it, as one in
-between always can. Frames are neither ordered nor repeated if lost; the protocol does that.
+A member says hello to its configured addresses and to every member that it knows, and names the members that it knows.
+A member that has not said hello for a while is gone. If a member listens on all addresses of a computer, it is answered
+at the origin of its hello. A computer in between could then divert (never change or forge) what is sent to it, which
+such a computer always can. Frames are neither ordered nor repeated if lost; the protocol does that.
 """
 
 import asyncio
@@ -32,29 +32,30 @@ from cobandit.live.transports.troubles import Troubles
 from cobandit.values.errors import LocalError
 
 DATAGRAM = 1200
-"""Bytes. What every network carries in one piece, as QUIC has found."""
+"""Bytes that every network carries in one piece, according to QUIC."""
 LARGEST_UDP_FRAME = 2**16
 SMALLEST_PIECE = 256
-"""A seal that leaves less room in a datagram is of a member with a very long name."""
+"""If a seal leaves less room in a datagram, its member has a very long name."""
 HELLO_SECONDS = 5.0
 GONE_SECONDS = 18.0
-"""A member that has not said hello for so long, three times, cannot be reached."""
+"""A member without a hello for this long, three intervals, is unreachable."""
 ALONE_SECONDS = 2.0
-"""When nobody has answered for so long, a person is told."""
+"""If no member has answered for this long, operators are told."""
 MOST_MEMBERS = 4096
 MOST_ATTEMPTS = 300
 MIN_MEETING_SECONDS = 1.0
-"""A member that says something else of itself is met anew at most so often. It says hello again."""
+"""Minimum interval between new meetings with a member that changes its hello. It says hello again."""
 RESOLVING_SECONDS = 2.0
 SYSTEM_BUFFER = 2**21
-"""Bytes that the operating system is asked to hold; it may give less. A large frame comes in a hundred datagrams."""
+"""Requested buffer of the operating system, in bytes; it may give less. A large frame arrives in a hundred
+datagrams."""
 MOST_TOLD_AT_ONCE = 12
-"""Members in one hello, which must fit a datagram. Each hello tells of the next ones."""
+"""Members named in one hello, which must fit a datagram. Each hello names the next ones."""
 LONGEST_TOLD = 48
-"""Bytes of a name and an address. Those with longer ones are met only where they say hello themselves."""
+"""Bytes of a name and an address. Members with longer ones are met only where they say hello themselves."""
 
 _HELLO, _PIECE, _CALL = b"\x01", b"\x02", b"\x03"
-"""A call is a hello to an address: its receiver says hello, known or not."""
+"""A call is a hello to an address. Its receiver answers with a hello, whether it knows the sender or not."""
 
 
 class _Member:
@@ -70,14 +71,14 @@ class _Member:
 
 
 class _Wanted:
-    """An address at which a member is looked for."""
+    """An address at which to look for a member."""
 
     __slots__ = ("attempt", "due", "has_turn", "is_configured")
 
     def __init__(self, *, is_configured: bool) -> None:
         self.attempt, self.due, self.is_configured = 0, 0.0, is_configured
         self.has_turn = False
-        """Whether it has waited already because many addresses were told."""
+        """Whether it has already waited because many addresses were reported."""
 
 
 class UdpTransport(Transport, asyncio.DatagramProtocol):
@@ -85,9 +86,9 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
 
     Args:
         listen: Where others find this member, `host:port`; port 0 picks a free one.
-        peers: Where some other members are. One that runs is enough.
-        seal: What authenticates datagrams.
-        advertise: Where others shall send to, if that is not `listen`.
+        peers: Addresses of some other members. One that runs is enough.
+        seal: Authenticates datagrams.
+        advertise: Where others should send to, if that is not `listen`.
     """
 
     largest_frame = LARGEST_UDP_FRAME
@@ -118,7 +119,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
 
     @property
     def address(self) -> str:
-        """Where this member listens; after `open`, with the port that it got."""
+        """Where this member listens; after `open`, with the actual port."""
         return str(self._address or self._listen)
 
     async def open(self, name: str, group: str, inbox: Inbox) -> None:
@@ -193,7 +194,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
         return peer if member is None else self._place(member) or peer
 
     def _place(self, member: _Member) -> str | None:
-        """Return which of the configured addresses a member is at."""
+        """Return the configured address that a member is at, if any."""
         return next((place for place in (member.seen_at, member.address) if place in self._peers), None)
 
     def may_relay(self, sender: str) -> bool | None:
@@ -209,18 +210,18 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
         found = self._seal.refresh()
         self.valid_until, self.trust_number = self._seal.valid_until, self._seal.trust_number
         if found.is_renewed and self._inbox is not None:
-            self._inbox.reachable(None)  # so that the others see the new certificate
+            self._inbox.reachable(None)  # shows the others the new certificate
         self._fit()
         return found
 
     def _fit(self) -> None:
-        """Compute how much fits a datagram beside the seal, which may have another certificate now."""
+        """Compute how much fits a datagram beside the seal, whose certificate may have changed."""
         self._room = DATAGRAM - self._seal.overhead - 1
 
-    # What comes in.
+    # Incoming datagrams.
 
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
-        """Open a datagram; only then look at it."""
+        """Open a datagram before processing it."""
         if self._transport is None or self._inbox is None:
             return
         if len(data) > DATAGRAM:
@@ -235,7 +236,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
             return
         sender, payload = result.sender, result.payload
         kind, content = payload[:1], payload[1:]
-        if not payload:  # an introduction of a member that did not understand the last hello
+        if not payload:  # an introduction by a member that could not open the last hello
             self._put(self._seal.wrap(sender, self._hello(self._members.get(sender))), addr)
         elif kind in (_HELLO, _CALL):
             self._take_hello(sender, content, addr, is_call=kind == _CALL)
@@ -249,15 +250,15 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
                 self._inbox.frame(frame, result.proved_sender)
 
     def pause_writing(self) -> None:
-        """Lose frames from now on: the operating system takes no more, and they shall not pile up here."""
+        """Drop frames from now on, because the operating system accepts no more and they must not accumulate here."""
         self._is_paused = True
 
     def resume_writing(self) -> None:
-        """Send again."""
+        """Resume sending."""
         self._is_paused = False
 
     def error_received(self, exc: Exception) -> None:
-        """Do nothing: who cannot be reached is noticed by its silence."""
+        """Do nothing: unreachable members are noticed by their silence."""
 
     def _take_hello(self, sender: str, content: bytes, where: tuple[Any, ...], *, is_call: bool) -> None:
         assert self._inbox is not None
@@ -285,14 +286,14 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
             self._inbox.refused(Refusal.FLOOD, sender, str(where[0]))
             return
         there = parse_address(hello.address)
-        # What is not a number would have to be looked up, which blocks; it was seen where it is anyway.
+        # A host name would need a lookup, which blocks. The address that it was seen at will do anyway.
         there = there if there.is_number else Address(str(where[0]), there.port)
         self._members[sender] = member = _Member(hello, there, str(Address(str(where[0]), where[1])), now)
         self._put(self._seal.wrap(sender, self._hello(member)), member.where)
         self._troubles.end("alone")
         self._inbox.reachable(sender)
 
-    # Whom to call.
+    # Outgoing hellos.
 
     def _want(self, address: str, *, is_configured: bool = False) -> None:
         if address not in self._wanted and len(self._wanted) < MOST_MEMBERS and not self._is_known(address):
@@ -305,7 +306,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
         return address == self._own or any(address in (one.address, one.seen_at) for one in self._members.values())
 
     async def _call(self) -> None:
-        """Say hello to whom it is due, for ever."""
+        """Say hello to all that are due for one, for ever."""
         began = time.monotonic()
         while True:
             now = time.monotonic()
@@ -361,7 +362,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
             self._troubles.begin("alone", f"nobody answers at {', '.join(self._peers)}; still trying")
 
     def _hello(self, to: _Member | None = None) -> bytes:
-        """Return a hello that tells of some members, and a member that it is for of the next ones next time."""
+        """Return a hello that names some members. For a given member, the next hello names the next ones."""
         told = [
             (name, member.address)
             for name, member in self._members.items()

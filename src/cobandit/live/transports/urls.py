@@ -1,4 +1,4 @@
-"""From an address to a transport: `nats://`, `mqtt://`, `tls://`, `udp://`, `memory://`."""
+"""Creates the transport for an address: `nats://`, `mqtt://`, `tls://`, `udp://`, `memory://`."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -15,7 +15,7 @@ SCHEMES = ("memory", "tls", "nats", "mqtt", "mqtts", "udp")
 
 
 DIALLED = ("tls", "udp")
-"""Where members are dialled at addresses. Elsewhere they are found by their names."""
+"""The schemes in which members are dialled at addresses. Elsewhere they are found by name."""
 
 
 def transport_for(
@@ -27,10 +27,10 @@ def transport_for(
         url: `memory://name` (members of one process), `tls://host:port` and `udp://host:port` (listen there, no server
             needed), `nats://host:port`, `mqtt://host:port` or `mqtts://host:port` (through a server).
         peers: For `tls` and `udp`: addresses of some other members, `host:port`. One that runs is enough.
-        proof: What proves who the member is. `tls` needs keys; on `nats`, `mqtt` and `udp` keys prove who sent a
-            packet, and a secret that it was some member.
-        relays: Of a leaf: where its relays are, as it was told. For `tls` and `udp` it then needs no address of its
-            own: it dials, and nobody dials it.
+        proof: What proves who the member is. `tls` needs keys. On `nats`, `mqtt` and `udp`, keys prove the sender of a
+            packet, and a secret proves only that it was some member.
+        relays: The configured places of a leaf's relays. For `tls` and `udp`, a leaf needs no address of its own: it
+            dials, and is not dialled.
     """
     scheme = urlsplit(url).scheme if isinstance(url, str) else ""
     if scheme not in SCHEMES:
@@ -76,7 +76,7 @@ def transport_for(
 
 
 def unproved(url: str | Transport, proof: Proof) -> str | None:
-    """Return in words what is wrong with members that talk through a server and prove nothing; `None` if they do."""
+    """Return in words what is wrong with using a server without proof; `None` if nothing is."""
     scheme = urlsplit(url).scheme if isinstance(url, str) else ""
     if scheme not in ("nats", "mqtt", "mqtts") or proof.is_given:
         return None
@@ -87,10 +87,10 @@ def unproved(url: str | Transport, proof: Proof) -> str | None:
 
 
 def guest_transport_for(url: str, *, peers: Sequence[str] = (), proof: Proof = NO_PROOF) -> Transport:
-    """Return a transport for an asker that is no member.
+    """Return a transport for an asker that is not a member.
 
     Args:
-        url: As members have it; for `tls` and `udp` it is the address of any one member.
+        url: The address that members use; for `tls` and `udp`, that of any one member.
         peers: Addresses of further members, in case that one does not run.
         proof: As for `transport_for`; keys are the guest's own.
     """
@@ -116,7 +116,7 @@ def check_relay_addresses(relays: Sequence[str]) -> None:
     """Refuse relays that cannot be dialled.
 
     Raises:
-        LocalError: One is not an address.
+        LocalError: One is not a valid address.
     """
     for relay in relays:
         if ":" not in relay:
@@ -128,7 +128,7 @@ def check_relay_addresses(relays: Sequence[str]) -> None:
 
 
 def relay_places(url: str | Transport, relays: Sequence[str]) -> tuple[tuple[str, ...], bool]:
-    """Return where the relays of a leaf are, and whether these are names, for the transport of an address."""
+    """Return the places of a leaf's relays, and whether they are names, for the transport of an address."""
     scheme = urlsplit(url).scheme if isinstance(url, str) else ""
     if scheme not in DIALLED:
         return tuple(relays), True
@@ -136,12 +136,12 @@ def relay_places(url: str | Transport, relays: Sequence[str]) -> tuple[tuple[str
 
 
 def _everywhere(dialled: str) -> str:
-    """Return where to listen for answers of who is dialled."""
+    """Return where to listen for answers from a dialled address."""
     return "[::]:0" if ":" in parse_address(dialled).host else "0.0.0.0:0"
 
 
 def _check_peers(peers: Sequence[str]) -> None:
-    if isinstance(peers, str):  # which is a sequence of strings too, each one letter
+    if isinstance(peers, str):  # a string is itself a sequence of strings
         raise LocalError(f"peers must be a list of addresses, such as [{peers!r}], not {peers!r}")
 
 
