@@ -352,6 +352,18 @@ def test_pieces_are_forgotten_after_a_while_and_when_there_are_too_many(monkeypa
     assert len(whole._unfinished) == len(whole._count) == 5
 
 
+def test_a_sender_of_endless_pieces_pushes_out_its_own_and_not_those_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fragments, "LARGEST_UNFINISHED", 5000)
+    whole = Reassembly(LARGEST_UDP_FRAME, lambda: 0.0)
+    first, second = cut(bytes(1500), 1, 1000)
+    assert whole.add("ann", first) is None
+    for number in range(10):
+        assert whole.add("eve", next(cut(bytes(2000), number, 1000))) is None
+    assert whole.waiting == 992 * 5
+    assert whole.add("ann", second) == bytes(1500)
+    assert whole.waiting == 992 * 4
+
+
 def test_pieces_that_do_not_fit_each_other_are_refused() -> None:
     whole = Reassembly(2000, lambda: 0.0)
     whole.add("a", fragments.PIECE_HEADER.pack(1, 0, 3) + bytes(1500))

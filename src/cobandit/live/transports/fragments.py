@@ -12,7 +12,7 @@ REASSEMBLY_SECONDS = 5.0
 MOST_UNFINISHED = 16
 """Incomplete frames of each sender. The oldest makes room."""
 LARGEST_UNFINISHED = 16 * 2**20
-"""Bytes of all waiting pieces of all senders. The oldest make room."""
+"""Bytes of all waiting pieces of all senders. The oldest frame of the sender with the most makes room."""
 
 PIECE_HEADER = struct.Struct(">IHH")
 """The frame's number, the piece's position, and the number of pieces."""
@@ -53,8 +53,10 @@ class Reassembly:
         self._unfinished: dict[tuple[str, int], _Unfinished] = {}
         """By sender and number, the oldest first."""
         self._count: dict[str, int] = {}
+        self._bytes: dict[str, int] = {}
+        """Bytes that wait, for each sender of incomplete frames."""
         self.waiting = 0
-        """Bytes that wait."""
+        """The same, of all of them."""
 
     def add(self, sender: str, piece: bytes) -> bytes | None:
         """Take a piece. Return the frame if it is complete now.
@@ -75,7 +77,7 @@ class Reassembly:
         frame = self._unfinished.get(key)
         if frame is None:
             if self._count.get(sender, 0) >= MOST_UNFINISHED:
-                self._drop(next(other for other in self._unfinished if other[0] == sender))
+                self._drop_oldest_of(sender)
             frame = self._unfinished[key] = _Unfinished(count, self._now())
             self._count[sender] = self._count.get(sender, 0) + 1
         if frame.count != count or frame.size + len(content) > self._largest:
@@ -84,12 +86,13 @@ class Reassembly:
         if position not in frame.pieces:
             frame.pieces[position] = content
             frame.size += len(content)
+            self._bytes[sender] = self._bytes.get(sender, 0) + len(content)
             self.waiting += len(content)
         if len(frame.pieces) == count:
             self._drop(key)
             return b"".join(frame.pieces[position] for position in range(count))
         while self.waiting > LARGEST_UNFINISHED:
-            self._drop(next(iter(self._unfinished)))
+            self._drop_oldest_of(max(self._bytes, key=self._bytes.__getitem__))
         return None
 
     def _forget_old(self) -> None:
@@ -100,9 +103,13 @@ class Reassembly:
                 return
             self._drop(key)
 
+    def _drop_oldest_of(self, sender: str) -> None:
+        self._drop(next(key for key in self._unfinished if key[0] == sender))
+
     def _drop(self, key: tuple[str, int]) -> None:
-        frame = self._unfinished.pop(key)
+        frame, sender = self._unfinished.pop(key), key[0]
         self.waiting -= frame.size
-        self._count[key[0]] -= 1
-        if not self._count[key[0]]:
-            del self._count[key[0]]
+        self._count[sender] -= 1
+        self._bytes[sender] = self._bytes.get(sender, 0) - frame.size
+        if not self._count[sender]:
+            del self._count[sender], self._bytes[sender]
