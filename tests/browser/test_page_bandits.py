@@ -36,6 +36,9 @@ def served() -> Iterator[Served]:
             decision = home.select_arm(segment)
             home.update(decision, 100.0 if decision.arm == ARMS[1] else -20.0 + number % 7)
         mail.update(mail.select_arm(), 1.0)
+        banner = member.bandit("banner", ["left", "right"])
+        for segment in ("at", "de", "de"):
+            banner.update(banner.select_arm(segment), 1.0)
         home.freeze_arm(ARMS[0])
         member.sync()
         app = create_app(member, token=TOKEN, extras=page_beside(member, stopping), stopping=stopping)
@@ -95,12 +98,21 @@ def test_a_segment_is_shown_as_the_member_knows_it(served: Served, opened: Page,
 
 
 def test_bandits_are_chosen_and_parts_of_the_plain_one_are_not_there(opened: Page) -> None:
-    assert opened.locator("#bandit-choice option").all_inner_texts() == ["mail", "startseite"]
+    assert opened.locator("#bandit-choice option").all_inner_texts() == ["banner", "mail", "startseite"]
     opened.select_option("#bandit-choice", "mail")
     expect(opened.locator("#place-note")).to_contain_text("1 observation in this segment, policy UCB", timeout=SOON)
     expect(opened.locator("#bandits-note")).to_contain_text("This one has 2 arms, 1 segment and 1 observation.")
     for part in ("#arms-section", "#traffic-section", "#candidates-figure", "#policy-fact", "#place-lift"):
         expect(opened.locator(part)).to_be_hidden()
+
+
+def test_a_bandit_is_opened_at_the_segment_of_which_most_is_known(opened: Page) -> None:
+    opened.select_option("#bandit-choice", "banner")
+    expect(opened.locator("#place-note")).to_contain_text("2 observations in this segment", timeout=SOON)
+    expect(opened.locator("#segment-choice")).to_have_value("de")
+    opened.select_option("#segment-choice", "at")
+    expect(opened.locator("#place-note")).to_contain_text("1 observation in this segment", timeout=SOON)
+    assert opened.locator("#segment-choice option").all_inner_texts() == ["at", "de"]
 
 
 @pytest.mark.parametrize("width", [380, 1200])
