@@ -5,7 +5,7 @@
 
 import { curves } from "./curves.js";
 import { byId, keyed, make, mark, say, show, showIf } from "./elements.js";
-import { clipped, count, decimal, plural, share } from "./format.js";
+import { axisMark, clipped, count, decimal, plural, share } from "./format.js";
 import { letter } from "./keys.js";
 import { keyBadge, pill, setKeyBadge, setPill } from "./signs.js";
 import { ARM_STATES, look } from "./words.js";
@@ -18,7 +18,7 @@ export function banditsSection(ask) {
   const [bandits, segments] = [byId("bandit-choice"), byId("segment-choice")];
   const drawMeans = curves(byId("means-plot"), {
     words: (value) => decimal(value),
-    tick: (value) => decimal(value, 2),
+    tick: axisMark,
     onRead: (words) => say(byId("means-reading"), words),
   });
   const drawBest = curves(byId("best-plot"), {
@@ -72,7 +72,7 @@ export function banditsSection(ask) {
       makeRow,
       (row, arm) => drawRow(row, arm, keys),
     );
-    const enough = place.at.length > 1;
+    const enough = place.at.length > 1 && place.observations > 0;
     showIf(byId("place-charts"), enough);
     if (!enough) return;
     drawMeans(place.at, lines(place, "means"), around(place));
