@@ -138,7 +138,7 @@ def test_a_choice_stands_beside_its_word_on_a_phone(opened: Page, choice: str) -
     label, box = (opened.locator(part).bounding_box() for part in (f"label:has(#{choice}-choice)", f"#{choice}-choice"))
     assert label is not None
     assert box is not None
-    assert label["height"] < 1.6 * box["height"]
+    assert label["height"] < 1.4 * box["height"]
 
 
 @pytest.mark.parametrize("width", [380, 1200])
