@@ -142,7 +142,7 @@ class Series(msgspec.Struct, frozen=True):
     at: tuple[float, ...]
     lines: tuple[Line, ...]
     shares: tuple[int, ...]
-    """Shares sent until each moment, as in `Messages`."""
+    """Shares sent until each moment, as in `Messages`; on a straight line while only one member was looked at."""
     immediate: tuple[int, ...]
     regret: tuple[float, ...] | None = None
     """The group's regret until each moment, if the true means are known."""
