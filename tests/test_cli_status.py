@@ -179,7 +179,8 @@ def test_the_bar_is_that_of_the_number_beside_it() -> None:
 def test_how_likely_arms_are_the_best_is_said_by_one_member_that_of_the_verdict() -> None:
     knows = judged(Standing(("red", "blue"), ((51.0, 951.0), (41.0, 961.0)), 2000, is_of_policy=False))
     offers_more = judged(Standing(("green", "red"), ((1.0, 1.0), (51.0, 951.0)), 1000, is_of_policy=False))
-    assert knows is not None and offers_more is not None
+    assert knows is not None
+    assert offers_more is not None
     members = []
     for name, one, observations in (("web-1", offers_more, 1000), ("web-2", knows, 900)):
         arms = tuple(

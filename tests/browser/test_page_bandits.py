@@ -103,7 +103,7 @@ def test_a_segment_is_shown_as_the_member_knows_it(served: Served, opened: Page,
 
 
 def test_bandits_are_chosen_and_parts_of_the_plain_one_are_not_there(opened: Page) -> None:
-    assert opened.locator("#bandit-choice option").all_inner_texts() [:3] == ["banner", "mail", "startseite"]
+    assert opened.locator("#bandit-choice option").all_inner_texts()[:3] == ["banner", "mail", "startseite"]
     opened.select_option("#bandit-choice", "mail")
     expect(opened.locator("#place-note")).to_contain_text("1 observation in this segment, policy UCB", timeout=SOON)
     expect(opened.locator("#bandits-note")).to_contain_text("This one has 2 arms, 1 segment and 1 observation.")

@@ -28,7 +28,8 @@ def test_what_others_sent_while_only_one_member_was_looked_at_came_little_by_lit
         history.add(Moment(at, {}, shares, 10 * shares, is_whole))
     assert history.series().shares == (1, 51, 101, 102)
     history.add(Moment(60.0, {}, 501, 5010))
-    assert (history.series().shares, history.series().immediate) == ((1, 51, 101, 201, 501), (10, 510, 1010, 2010, 5010))
+    assert history.series().shares == (1, 51, 101, 201, 501)
+    assert history.series().immediate == (10, 510, 1010, 2010, 5010)
 
 
 def test_what_was_observed_is_not_taken_back_when_a_member_answers_no_more() -> None:

@@ -174,8 +174,8 @@ def _rows(path: Path) -> Iterator[Row]:
 def _decoded(line: bytes, path: Path, number: int) -> Row:
     if number == 1 and line.startswith(b"SQLite format"):
         raise LocalError(
-            f"{path} is the state file of a member: an evaluation reads what `cobandit log {path}` prints. Both at once: "
-            f"cobandit log {path} | cobandit evaluate -"
+            f"{path} is the state file of a member: an evaluation reads what `cobandit log {path}` prints. Both at "
+            f"once: cobandit log {path} | cobandit evaluate -"
         )
     try:
         row = msgspec.json.decode(line)

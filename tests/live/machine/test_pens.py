@@ -286,7 +286,7 @@ def test_a_holder_is_heard_often_enough_and_no_more(fleet: Fleet) -> None:
 @pytest.mark.parametrize(
     ("unacknowledged", "words"),
     [
-        (0, "stops before r has taken its pen back: nothing is lost, and r ends the pen after its lease"),
+        (0, "stops before r has taken its pen back: nothing is lost, and it ends the pen after its lease"),
         (1, "stops before r has acknowledged everything: 1 reward may count nowhere"),
         (1200, "stops before r has acknowledged everything: 1,200 rewards may count nowhere"),
     ],

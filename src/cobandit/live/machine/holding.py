@@ -424,8 +424,8 @@ def not_given_back(lender: str, unacknowledged: int) -> str:
     """Return what to say when a process ends with its pen: what its lender has not acknowledged may be lost.
 
     >>> not_given_back("relay-a", 0)
-    'stops before relay-a has taken its pen back: nothing is lost, and relay-a ends the pen after its lease'
+    'stops before relay-a has taken its pen back: nothing is lost, and it ends the pen after its lease'
     """
     if not unacknowledged:
-        return f"stops before {lender} has taken its pen back: nothing is lost, and {lender} ends the pen after its lease"
+        return f"stops before {lender} has taken its pen back: nothing is lost, and it ends the pen after its lease"
     return f"stops before {lender} has acknowledged everything: {lost_words(unacknowledged)}"
