@@ -35,7 +35,9 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_without_a_command_all_commands_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 2
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 2
     shown = capsys.readouterr().err
     assert shown.startswith("usage: cobandit")
     assert all(f"\n    {command} " in shown for command in ("demo", "serve", "status", "simulate", "reproduce"))

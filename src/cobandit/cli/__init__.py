@@ -57,9 +57,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if given == [DEMO_AGENT]:  # no command for people, so no parser knows it
             return run_agent_of_demo()
-        if not given:  # who types the name alone wants to know what there is
-            _parser().print_help(sys.stderr)
-            return 2
         options = _parser().parse_args(given)
         is_read_by_programs = getattr(options, "json", False) or options.name_of_command == "log"
         with (
