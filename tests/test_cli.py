@@ -34,11 +34,13 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"cobandit {cobandit.__version__}\n"
 
 
-def test_without_a_command_the_usage_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_command_all_commands_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([])
     assert ended.value.code == 2
-    assert "usage: cobandit" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert shown.startswith("usage: cobandit")
+    assert all(f"\n    {command} " in shown for command in ("demo", "serve", "status", "simulate", "reproduce"))
 
 
 def test_an_option_is_not_guessed_and_the_usage_is_that_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:

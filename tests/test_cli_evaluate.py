@@ -88,6 +88,7 @@ def test_what_cannot_be_is_said(
     ("content", "words"),
     [
         ("number,time,arm\n1,2,A\n", "line 1 is no JSON"),
+        ("SQLite format 3\0\n", "is the state file of a member: an evaluation reads what `cobandit log "),
         ("[1]\n", "line 1 is no decision"),
         ('{"arm": "A", "propensity": 1.0, "reward": 1.0}\n', "every propensity of this log is 0 or 1"),
     ],

@@ -84,7 +84,7 @@ def test_a_small_fleet_is_shown_whole() -> None:
         "! gone does not answer and said no farewell: killed, cut off or slow.",
         "",
         "ARM                MEAN     INTERVAL        OBSERVED   TRAFFIC   P(BEST)",
-        "red               0.500  0.400 to 0.600        1,200     66.7%     91.2% █████",
+        "red               0.500  0.400 to 0.600        1,200     66.7%     91.2% ██████",
         "blue                  -        -                 600     33.3%  frozen",
         "",
         "MEMBER    DECISIONS   OWN OBS.    OPEN    PACKETS    MISSING     UP",
@@ -165,6 +165,32 @@ def test_the_kill_switch_is_shown() -> None:
     one = msgspec.structs.replace(statistics("web-1"), control_arm="red")
     lines = fleet_lines(fleet_of("homepage", [one, statistics("web-2")]))
     assert "! The kill switch is on, to red: 1 of 2 members have heard it." in lines
+
+
+def test_the_bar_is_that_of_the_number_beside_it() -> None:
+    one = statistics("web-1")
+    red, blue = one.arms
+    never_best = msgspec.structs.replace(red, arm="green", own_observations=5000, p_best=0.0)
+    shown = fleet_of("homepage", [msgspec.structs.replace(one, arms=(red, blue, never_best))])
+    bars = {line.split()[0]: line.count("█") for line in fleet_lines(shown) if line.startswith(("red", "green"))}
+    assert bars == {"red": 6, "green": 0}
+
+
+def test_how_likely_arms_are_the_best_is_said_by_one_member_that_of_the_verdict() -> None:
+    knows = judged(Standing(("red", "blue"), ((51.0, 951.0), (41.0, 961.0)), 2000, is_of_policy=False))
+    offers_more = judged(Standing(("green", "red"), ((1.0, 1.0), (51.0, 951.0)), 1000, is_of_policy=False))
+    assert knows is not None
+    assert offers_more is not None
+    members = []
+    for name, one, observations in (("web-1", offers_more, 1000), ("web-2", knows, 900)):
+        arms = tuple(
+            msgspec.structs.replace(statistics(name).arms[0], arm=arm, p_best=chance, observations=observations)
+            for arm, chance in one.p_best.items()
+        )
+        members.append(msgspec.structs.replace(statistics(name), arms=arms, verdict=one.verdict))
+    shown = fleet_of("homepage", members)
+    assert shown.verdict == knows.verdict
+    assert {arm.arm: arm.p_best for arm in shown.arms()} == {"green": None, **knows.p_best}
 
 
 def test_the_verdict_of_who_knows_most_is_a_sentence() -> None:

@@ -2,11 +2,13 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
 
 from cobandit.benchmark.board import overall, page_with, task_table
+from cobandit.benchmark.pictures import picture_of
 from cobandit.benchmark.standings import QUANTITIES, Card, Standing, front, read_cards, write_cards
 from cobandit.benchmark.tasks import tasks
 from cobandit.simulator.interval import Estimate
@@ -79,6 +81,15 @@ def test_over_all_tasks_the_yardstick_is_one() -> None:
         "| Mine | 1 | 1.2 | 0.0333 | 0.0333 |",
         "| Quiet | 1 | 3 |  |  |",
     ]
+
+
+def test_the_marks_of_a_picture_are_plain_numbers_however_small_its_world() -> None:
+    cards = [_card("ibc-ucb", 120.0, 80.0), _card("odc-ucb", 130.0, 30.0)]
+    svg = picture_of("ring", cards).svg.decode()
+    marks = [text for text in re.findall(r"<text[^>]*>([^<]*)<", svg) if text.strip()]
+    assert {"50", "120"} <= set(marks)
+    assert "mathdefault" not in svg
+    assert "\N{MULTIPLICATION SIGN}" not in svg
 
 
 def _card(name: str, regret: float, cost: float) -> Card:

@@ -36,6 +36,9 @@ def served() -> Iterator[Served]:
             decision = home.select_arm(segment)
             home.update(decision, 100.0 if decision.arm == ARMS[1] else -20.0 + number % 7)
         mail.update(mail.select_arm(), 1.0)
+        banner = member.bandit("banner", ["left", "right"])
+        for segment in ("at", "de", "de"):
+            banner.update(banner.select_arm(segment), 1.0)
         home.freeze_arm(ARMS[0])
         member.sync()
         app = create_app(member, token=TOKEN, extras=page_beside(member, stopping), stopping=stopping)
@@ -92,15 +95,50 @@ def test_a_segment_is_shown_as_the_member_knows_it(served: Served, opened: Page,
     assert rows(opened)[ARMS[0]][3] == "frozen"
     expect(opened.locator("#means-plot .curve")).to_have_count(3, timeout=SOON)
     expect(opened.locator("#best-plot .curve")).to_have_count(3)
+    # An arm that is frozen has no P(best), so no line there, and no name at its end.
+    assert opened.locator("#means-plot .curve text").all_text_contents() == ["a", "b", "c"]
+    assert opened.locator("#best-plot .curve text").all_text_contents() == ["", "b", "c"]
+    marks = opened.locator("#means-plot .values text").all_text_contents()
+    assert all("." not in mark for mark in marks), marks
 
 
 def test_bandits_are_chosen_and_parts_of_the_plain_one_are_not_there(opened: Page) -> None:
-    assert opened.locator("#bandit-choice option").all_inner_texts() == ["mail", "startseite"]
+    assert opened.locator("#bandit-choice option").all_inner_texts()[:3] == ["banner", "mail", "startseite"]
     opened.select_option("#bandit-choice", "mail")
     expect(opened.locator("#place-note")).to_contain_text("1 observation in this segment, policy UCB", timeout=SOON)
     expect(opened.locator("#bandits-note")).to_contain_text("This one has 2 arms, 1 segment and 1 observation.")
     for part in ("#arms-section", "#traffic-section", "#candidates-figure", "#policy-fact", "#place-lift"):
         expect(opened.locator(part)).to_be_hidden()
+
+
+def test_a_bandit_is_opened_at_the_segment_of_which_most_is_known(opened: Page) -> None:
+    opened.select_option("#bandit-choice", "banner")
+    expect(opened.locator("#place-note")).to_contain_text("2 observations in this segment", timeout=SOON)
+    expect(opened.locator("#segment-choice")).to_have_value("de")
+    opened.select_option("#segment-choice", "at")
+    expect(opened.locator("#place-note")).to_contain_text("1 observation in this segment", timeout=SOON)
+    assert opened.locator("#segment-choice option").all_inner_texts() == ["at", "de"]
+
+
+def test_a_segment_of_which_nothing_is_known_has_no_empty_charts(served: Served, opened: Page) -> None:
+    served.member.bandit("nobody-came", ["A", "B"])
+    opened.select_option("#bandit-choice", "nobody-came", timeout=SOON)
+    expect(opened.locator("#place-note")).to_contain_text("No observations yet in this segment", timeout=SOON)
+    for _ in range(2):  # two frames later there are moments for a chart
+        note = opened.wait_for_event("response", lambda answer: "/page/place" in answer.url, timeout=SOON)
+        assert note.ok
+    expect(opened.locator("#place-charts")).to_be_hidden()
+
+
+@pytest.mark.parametrize("choice", ["bandit", "segment"])
+def test_a_choice_stands_beside_its_word_on_a_phone(opened: Page, choice: str) -> None:
+    opened.set_viewport_size({"width": 360, "height": 800})
+    opened.select_option("#bandit-choice", "startseite")
+    opened.select_option("#segment-choice", "de/mobile", timeout=SOON)
+    label, box = (opened.locator(part).bounding_box() for part in (f"label:has(#{choice}-choice)", f"#{choice}-choice"))
+    assert label is not None
+    assert box is not None
+    assert label["height"] < 1.4 * box["height"]
 
 
 @pytest.mark.parametrize("width", [380, 1200])

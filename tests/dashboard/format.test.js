@@ -19,6 +19,13 @@ test("decimals have as many digits as help", () => {
   assert.deepEqual(shown, ["0.523", "1.000", "12.3", "4,568", "-0.250", "–"]);
 });
 
+test("the values at an axis have as many digits as the one that needs most", () => {
+  const shown = (...values) => values.map((value) => format.axisMark(value, values));
+  assert.deepEqual(shown(0, 50, 100, 200), ["0", "50", "100", "200"]);
+  assert.deepEqual(shown(0, 0.25, 0.5), ["0.00", "0.25", "0.50"]);
+  assert.deepEqual(shown(-500, 0, 1500), ["-500", "0", "1,500"]);
+});
+
 test("a little share is not nothing, and almost all is not all", () => {
   const shown = [0, 0.0001, 0.01, 0.625, 0.99, 0.9999, 1, null].map(format.share).map(plain);
   assert.deepEqual(shown, ["0 %", "< 1 %", "1 %", "63 %", "99 %", "> 99 %", "100 %", "–"]);

@@ -1,10 +1,13 @@
 """Who is here, and what happened between two looks, told once and in words."""
 
+import msgspec
 import pytest
 from tests.dashboard.fleets import arm, fleet, member, peer
 
 from cobandit.dashboard.changes import Change, changes
 from cobandit.dashboard.sight import MOST_KNOWN, Sight, State, look
+from cobandit.live.status.bandit_statistics import BanditStatistics
+from cobandit.live.status.guardrail import ArmGuardrail, GuardrailStatistics
 from cobandit.live.status.statistics import Statistics
 
 
@@ -128,6 +131,26 @@ def test_the_kill_switch_is_told_once_for_all() -> None:
     on = tuple(member(name, other, control_arm="A") for name, other in (("ann", "bob"), ("bob", "ann")))
     assert seen(BOTH, on)[1] == [Change("kill switch", "", "is on: every member pulls A")]
     assert seen(on, BOTH)[1] == [Change("kill switch", "", "is off")]
+
+
+def test_what_is_set_of_a_bandit_with_a_name_is_told_with_its_name() -> None:
+    guardrail = GuardrailStatistics("errors", 0.02, (ArmGuardrail("B", 40, 0.2, is_violated=True),))
+    plain = BanditStatistics("mail", ("A", "B"), 1, 5, 5, (0.0, 1.0), guardrail=guardrail)
+    frozen = msgspec.structs.replace(plain, frozen=("A", "B"))
+    killed = msgspec.structs.replace(plain, control_arm="A")
+    calm, after, on = ((member("ann", bandits=(one,)),) for one in (plain, frozen, killed))
+    assert seen(calm, after)[1] == [
+        Change("frozen", "", "A of mail no longer gets traffic"),
+        Change("frozen", "", "B of mail no longer gets traffic: it violates the guardrail on errors"),
+    ]
+    assert seen(after, calm)[1] == [
+        Change("unfrozen", "", "A of mail may get traffic again"),
+        Change("unfrozen", "", "B of mail may get traffic again"),
+    ]
+    assert seen(calm, on)[1] == [Change("kill switch", "", "of mail is on: every member pulls A")]
+    assert seen(on, calm)[1] == [Change("kill switch", "", "of mail is off")]
+    for_all = (member("ann", bandits=(killed,), control_arm="A"),)
+    assert seen(calm, for_all)[1] == [Change("kill switch", "", "is on: every member pulls A")]
 
 
 def test_switches_are_compared_among_those_who_answered_twice() -> None:

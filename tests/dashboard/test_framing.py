@@ -89,6 +89,19 @@ def test_a_glance_shows_the_others_as_not_asked() -> None:
     assert (made.is_whole, made.events) == (False, ())
 
 
+def test_a_glance_is_no_moment_at_which_the_others_sent_nothing() -> None:
+    framing = Framing(seen_from="ann")
+    framing.frame(fleet(ANN, BOB), 50.0, next_s=2.0)
+    framing.frame(fleet(ANN), 60.0, next_s=2.0, is_whole=False)
+    more = msgspec.structs.replace(BOB, communication=msgspec.structs.replace(BOB.communication, shares=24))
+    made = framing.frame(fleet(ANN, more), 70.0, next_s=2.0)
+    assert made.series.shares == (7, 17, 27)
+    alone = Framing(seen_from="ann")
+    for at in (50.0, 60.0):  # nobody else is here: that is everybody
+        alone.frame(fleet(msgspec.structs.replace(ANN, peers=())), at, next_s=2.0, is_whole=False)
+    assert alone.frame(fleet(ANN), 70.0, next_s=2.0).series.shares == (3, 3, 3)
+
+
 def test_the_states_of_arms() -> None:
     off = {"is_candidate": False}
     arms = (

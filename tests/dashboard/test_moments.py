@@ -22,6 +22,16 @@ def test_lines_are_what_came_between_moments_the_arm_with_most_first() -> None:
     )
 
 
+def test_what_others_sent_while_only_one_member_was_looked_at_came_little_by_little() -> None:
+    history = Moments()
+    for at, shares, is_whole in ((0.0, 1, False), (10.0, 2, False), (20.0, 101, True), (30.0, 102, False)):
+        history.add(Moment(at, {}, shares, 10 * shares, is_whole))
+    assert history.series().shares == (1, 51, 101, 102)
+    history.add(Moment(60.0, {}, 501, 5010))
+    assert history.series().shares == (1, 51, 101, 201, 501)
+    assert history.series().immediate == (10, 510, 1010, 2010, 5010)
+
+
 def test_what_was_observed_is_not_taken_back_when_a_member_answers_no_more() -> None:
     history = moments({"A": 5, "B": 1}, {"A": 2}, {"A": 6})
     assert (history.counts(), history.series().lines) == (

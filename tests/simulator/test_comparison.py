@@ -68,6 +68,11 @@ def test_the_tails_of_t(t: float, freedom: int, mass: float) -> None:
     assert t_mass_beyond(t, freedom) == pytest.approx(mass, abs=1e-6)
 
 
+def test_a_chance_that_is_too_small_to_compute_is_not_called_nothing() -> None:
+    shown = str(compare("a", "b", "shares", [300.0 + n % 3 for n in range(20)], [1.0 + n % 2 for n in range(20)]))
+    assert "p < 0.000001 by t, 0.0001 by permutation" in shown
+
+
 def test_a_comparison_reads_as_a_sentence() -> None:
     assert str(compare("a", "b", "shares", [3.0, 5.0, 4.0], [1.0, 2.0, 1.0])) == (
         "shares, a less b: 2.667 (95 %: 1.232 to 4.101; p 0.015 by t, 0.25 by permutation; 3 pairs)"

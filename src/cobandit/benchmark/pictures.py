@@ -57,6 +57,8 @@ def _draw_panel(
     styles: Mapping[str, tuple[int, str]],
     titles: Mapping[str, str],
 ) -> None:
+    from cobandit.simulator.plots import mark_powers  # noqa: PLC0415  # matplotlib takes long to load
+
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel(QUANTITIES[cost])
@@ -83,6 +85,8 @@ def _draw_panel(
             axes.axhline(
                 one.mean("group_regret"), color=series(colour), lw=0.9, ls="dotted", label=f"{label} (sends none)"
             )
+    mark_powers(axes.xaxis, *axes.get_xlim())
+    mark_powers(axes.yaxis, *axes.get_ylim())
 
 
 def _bars(one: Standing, quantity: str) -> list[list[float]]:

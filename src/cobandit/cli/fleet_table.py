@@ -113,7 +113,7 @@ def _arms(fleet: Fleet, most: int) -> list[str]:
     for arm in arms[:most]:
         mean = "-" if arm.mean is None else f"{arm.mean:.3f}"
         interval = "-" if arm.low is None or arm.high is None else f"{arm.low:.3f} to {arm.high:.3f}"
-        bar = "█" * round(_BAR * arm.share)  # of all traffic
+        bar = "█" * round(_BAR * (arm.p_best or 0.0))  # of what it stands beside
         best = "-" if arm.p_best is None else f"{arm.p_best:.1%}"
         lines.append(
             f"{left(cut(arm.arm, _NAME), _NAME)}  {mean:>5}  {interval:^14} {arm.observations:>12,} {arm.share:>9.1%}  "

@@ -13,6 +13,7 @@ _NAMES = 18
 
 
 _NO_COMMAND = re.compile(r"argument command: invalid choice: '([^']*)'")
+_NONE_GIVEN = "the following arguments are required: command"
 
 
 class Parser(argparse.ArgumentParser):
@@ -31,8 +32,10 @@ class Parser(argparse.ArgumentParser):
         return found, unknown
 
     def error(self, message: str) -> NoReturn:
-        """Report an error. For an unknown command, suggest the closest one, if there is a close one."""
+        """Report an error. For no command, list them all; for an unknown one, suggest the closest, if one is close."""
         commands, found = getattr(self, "commands", None), _NO_COMMAND.search(message)
+        if commands is not None and message == _NONE_GIVEN:
+            self.exit(2, self.format_help())
         if commands is not None and found is not None and (near := get_close_matches(found[1], commands.names, n=1)):
             message = f"there is no command {found[1]!r}: did you mean {near[0]!r}?"
         super().error(message)

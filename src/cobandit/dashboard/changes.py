@@ -94,6 +94,41 @@ def _switches(before: Sight, after: Sight) -> Iterator[Change]:
     if old != new:
         text = "is off" if new is None else f"is on: every member pulls {new}"
         yield Change("kill switch", "", text)
+    was, present = _bandits(then), _bandits(now)
+    for name in sorted(was.keys() & present.keys()):
+        yield from _switches_of_bandit(name, was[name], present[name], is_for_all=old != new)
+
+
+class _Set(NamedTuple):
+    """What is set of one bandit with a name, at some member."""
+
+    frozen: set[str]
+    control_arm: list[str]
+    violates: dict[str, str]
+    """Arms that violate the guardrail, with its metric."""
+
+
+def _bandits(members: Iterable[Statistics]) -> dict[str, _Set]:
+    found: dict[str, _Set] = {}
+    for bandit in (bandit for member in members for bandit in member.bandits):
+        one = found.setdefault(bandit.name, _Set(set(), [], {}))
+        one.frozen.update(bandit.frozen)
+        if bandit.control_arm is not None:
+            one.control_arm.append(bandit.control_arm)
+        if bandit.guardrail is not None:
+            one.violates.update((arm.arm, bandit.guardrail.metric) for arm in bandit.guardrail.arms if arm.is_violated)
+    return found
+
+
+def _switches_of_bandit(name: str, then: _Set, now: _Set, *, is_for_all: bool) -> Iterator[Change]:
+    for arm in sorted(now.frozen - then.frozen):
+        why = f": it violates the guardrail on {now.violates[arm]}" if arm in now.violates else ""
+        yield Change("frozen", "", f"{arm} of {name} no longer gets traffic{why}")
+    for arm in sorted(then.frozen - now.frozen):
+        yield Change("unfrozen", "", f"{arm} of {name} may get traffic again")
+    if then.control_arm[:1] != now.control_arm[:1] and not is_for_all:
+        pulls = f"on: every member pulls {now.control_arm[0]}" if now.control_arm else "off"
+        yield Change("kill switch", "", f"of {name} is {pulls}")
 
 
 def frozen(members: Iterable[Statistics]) -> set[str]:

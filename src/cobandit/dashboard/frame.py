@@ -49,7 +49,7 @@ class ArmShown(msgspec.Struct, frozen=True):
     state: str
     """`candidate` (a member may choose it), `frozen`, `ruled out` (by all), `removed`, `switched off` (kill switch)."""
     p_best: float | None = None
-    """How likely it is the best of the arms on offer, as the same member says."""
+    """How likely it is the best of the arms on offer, as the member says whose verdict is that of the fleet."""
     true_mean: float | None = None
     """If it is known, as in a demonstration."""
 
@@ -142,7 +142,7 @@ class Series(msgspec.Struct, frozen=True):
     at: tuple[float, ...]
     lines: tuple[Line, ...]
     shares: tuple[int, ...]
-    """Shares sent until each moment, as in `Messages`."""
+    """Shares sent until each moment, as in `Messages`; on a straight line while only one member was looked at."""
     immediate: tuple[int, ...]
     regret: tuple[float, ...] | None = None
     """The group's regret until each moment, if the true means are known."""

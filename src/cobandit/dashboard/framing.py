@@ -51,7 +51,9 @@ class Framing:
         group = fleet_of(fleet.group, sight.known)
         arms = group.arms()
         observed = {arm.arm: arm.observations for arm in arms}
-        self._moments.add(Moment(at, observed, messages.shares, messages.immediate))
+        self._moments.add(
+            Moment(at, observed, messages.shares, messages.immediate, is_whole=is_whole or not fleet.silent)
+        )
         counts = self._moments.counts()
         shown = self._arms(arms, sight)
         bandits = {bandit.name: bandit.observations for bandit in group.bandits}

@@ -23,6 +23,8 @@ class Moment:
     """Observations by arm."""
     shares: int
     immediate: int
+    is_whole: bool = True
+    """Whether everybody was asked who is here. While no page is open, only one member is: its sums are too low."""
 
 
 class Moments:
@@ -88,10 +90,27 @@ class Moments:
         return Series(
             at=tuple(one.at for one in self._kept),
             lines=tuple(lines),
-            shares=tuple(one.shares for one in self._kept),
-            immediate=tuple(one.immediate for one in self._kept),
+            shares=self._sums(lambda one: one.shares),
+            immediate=self._sums(lambda one: one.immediate),
             regret=regrets if len(regrets) == len(self._kept) else None,
         )
+
+    def _sums(self, of: Callable[[Moment], int]) -> tuple[int, ...]:
+        """Return a sum at each moment; between two at which everybody was asked, those on a straight line.
+
+        Otherwise what the others sent while no page was open would seem to be sent in the moment when one is opened.
+        """
+        found = [of(one) for one in self._kept]
+        last = 0  # what was before the first moment is not known either
+        for place, one in enumerate(self._kept):
+            if not one.is_whole:
+                continue
+            start, low = self._kept[last].at, found[last]
+            for between in range(last + 1, place):
+                part = (self._kept[between].at - start) / ((one.at - start) or 1.0)
+                found[between] = low + round(part * (found[place] - low))
+            last = place
+        return tuple(found)
 
     def _give_keys(self, arms: list[str]) -> None:
         """Give each of these arms a key, in the order of names: a key is no rank. An arm that has one keeps it."""

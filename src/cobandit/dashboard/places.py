@@ -95,14 +95,16 @@ class Places:
             except UnknownError:
                 self._chosen.pop((bandit, segment), None)
 
-    def place(self, bandit: str, segment: str, *, is_chosen: bool = True) -> Place:
-        """Return one segment.
+    def place(self, bandit: str, segment: str | None = None, *, is_chosen: bool = True) -> Place:
+        """Return one segment; without a name the one of which most is known.
 
         Raises:
             UnknownError: There is no such bandit at this member, or no such segment of it.
         """
         named = self._member.declared_bandit(bandit)
         segments = sorted(named.segments)
+        if segment is None:
+            segment = self._largest(bandit)
         if segment not in segments and segment:
             raise UnknownError(f"bandit {bandit!r} has no segment {segment!r} at {self._member.name}")
         told, judgement = named.judged(segment)
@@ -115,6 +117,15 @@ class Places:
                 self._chosen.popitem(last=False)
             history.add(time.time(), told, judgement)
             return _shown(named, summary, told, judgement, segments, history)
+
+    def _largest(self, bandit: str) -> str:
+        agent = self._member.machine.agent
+
+        def found() -> str:
+            sizes = {one: agent.learners.observations((bandit, one)) for one in sorted(agent.segments_of(bandit))}
+            return max(sizes, key=sizes.__getitem__, default="")
+
+        return self._member.on_loop(found)
 
 
 class _History:

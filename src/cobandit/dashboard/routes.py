@@ -88,9 +88,9 @@ def page_routes(feed: Feed, places: Places | None = None) -> list[Route]:
 
     async def place(request: Request) -> Response:
         assert places is not None
-        asked = [request.query_params.get(name, "") for name in ("bandit", "segment")]
+        bandit, segment = request.query_params.get("bandit", ""), request.query_params.get("segment")
         try:
-            found = await asyncio.to_thread(places.place, *asked)
+            found = await asyncio.to_thread(places.place, bandit, segment)
         except UnknownError as error:
             raise Refusal(404, str(error)) from None
         return Response(found.to_json(), headers=_STREAM_HEADERS, media_type="application/json")

@@ -172,6 +172,11 @@ def _rows(path: Path) -> Iterator[Row]:
 
 
 def _decoded(line: bytes, path: Path, number: int) -> Row:
+    if number == 1 and line.startswith(b"SQLite format"):
+        raise LocalError(
+            f"{path} is the state file of a member: an evaluation reads what `cobandit log {path}` prints. Both at "
+            f"once: cobandit log {path} | cobandit evaluate -"
+        )
     try:
         row = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

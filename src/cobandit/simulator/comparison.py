@@ -56,9 +56,18 @@ class Comparison:
         low, high = self.difference.low, self.difference.high
         return (
             f"{self.quantity}, {self.one} less {self.other}: {self.difference.mean:,.4g} "
-            f"(95 %: {low:,.4g} to {high:,.4g}; p {self.p_t:.2g} by t, "
-            f"{self.p_permutation:.2g} by permutation; {self.trials} pairs)"
+            f"(95 %: {low:,.4g} to {high:,.4g}; p {_small(self.p_t)} by t, "
+            f"{_small(self.p_permutation)} by permutation; {self.trials} pairs)"
         )
+
+
+def _small(p: float) -> str:
+    """Return a probability with two digits. One of nothing is none that a test can give.
+
+    >>> _small(0.0147), _small(0.0)
+    ('0.015', '< 0.000001')
+    """
+    return f"{p:.2g}" if p >= 1e-6 else "< 0.000001"
 
 
 def compare(one: str, other: str, quantity: str, ones: Sequence[float], others: Sequence[float]) -> Comparison:

@@ -10,6 +10,7 @@ from itertools import cycle
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
@@ -131,15 +132,21 @@ def _log_from_zero(axes: Axes, name: str, means: Iterable[float]) -> None:
         low = low if low > 0.0 else least / 2.0
         getattr(axes, f"set_{name}scale")("log")
         getattr(axes, f"set_{name}lim")(low / 1.3, high * 1.3)
-        if high < 50.0 * low:  # there may be no power of ten on the axis
-            axis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
-            axis.set_minor_formatter(_with_commas)
-        else:
-            axis.set_minor_formatter(NullFormatter())
+        mark_powers(axis, low, high)
     else:
         getattr(axes, f"set_{name}scale")("symlog", linthresh=1.0, linscale=0.4)
         getattr(axes, f"set_{name}lim")(-0.2, max(1.0, high) * 1.6)
+        axis.set_major_formatter(_with_commas)
+
+
+def mark_powers(axis: Axis, low: float, high: float) -> None:
+    """Name the marks of a logarithmic axis by plain numbers; also those between powers of ten, if these are few."""
     axis.set_major_formatter(_with_commas)
+    if high < 50.0 * low:  # there may be no power of ten on the axis
+        axis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
+        axis.set_minor_formatter(_with_commas)
+    else:
+        axis.set_minor_formatter(NullFormatter())
 
 
 def _with_commas(value: float, _place: object) -> str:

@@ -29,6 +29,14 @@ def shown(page: Page, field: str) -> Any:
     return None if value is None else json.loads(value)
 
 
+def test_leaves_that_are_not_asked_are_not_counted_as_away(look: Any, frame_of: MakeFrame) -> None:
+    relay, *leaves = frame_of(members=3).members
+    leaves = [replace(leaf, state="not asked", decisions=None, missing=None) for leaf in leaves]
+    page = look(replace(frame_of(members=3), members=(relay, *leaves)))
+    assert (shown(page, "members_here"), shown(page, "members_known"), shown(page, "members_unasked")) == (1, 1, 2)
+    expect(page.locator(".facts li").first).to_have_text("1 of 1 member here, and 2 not asked")
+
+
 @pytest.mark.parametrize(("members", "arms"), [(1, 4), (3, 5), (10, 24), (50, 200)])
 def test_every_number_on_the_page_is_the_frames(look: Look, frame_of: MakeFrame, members: int, arms: int) -> None:
     frame = frame_of(members, arms, regret=1234.5)

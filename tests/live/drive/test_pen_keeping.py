@@ -92,7 +92,7 @@ def test_a_process_that_ends_without_another_pen_says_what_is_lost(monkeypatch: 
     asyncio.run(run())
     assert relays.said == [
         "no other pen can be taken: no socket is free",
-        "stops before a relay has lent it another pen: 1 rewards may count nowhere",
+        "stops before a relay has lent it another pen: 1 reward may count nowhere",
     ]
 
 

@@ -9,7 +9,7 @@ from cobandit.live.decide.decision import Claim, sign
 from cobandit.live.decide.taken import Taken
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.control_messages import PenLent, PenOver, PenRefused, PenReturned
-from cobandit.live.machine.holding import holder, question
+from cobandit.live.machine.holding import holder, not_given_back, question
 from cobandit.live.machine.rewarding import take_reward
 from cobandit.live.machine.sharing import LIVE_SHARING
 from cobandit.live.store.journal import MemoryJournal
@@ -281,3 +281,15 @@ def test_a_holder_is_heard_often_enough_and_no_more(fleet: Fleet) -> None:
     fleet.wait(1200.0)
     assert relay.lending is not None
     assert relay.lending.book.is_lent(name_of(pod))
+
+
+@pytest.mark.parametrize(
+    ("unacknowledged", "words"),
+    [
+        (0, "stops before r has taken its pen back: nothing is lost, and it ends the pen after its lease"),
+        (1, "stops before r has acknowledged everything: 1 reward may count nowhere"),
+        (1200, "stops before r has acknowledged everything: 1,200 rewards may count nowhere"),
+    ],
+)
+def test_who_stops_with_a_pen_says_what_may_be_lost_and_nothing_if_nothing_is(unacknowledged: int, words: str) -> None:
+    assert not_given_back("r", unacknowledged) == words

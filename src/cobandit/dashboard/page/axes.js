@@ -50,7 +50,7 @@ export function drawValues(chart, { ticks, at, left, right, words }) {
     mark(tick.firstChild, "x1", left);
     mark(tick.firstChild, "x2", right);
     mark(tick.lastChild, "x", left - 7);
-    say(tick.lastChild, words(value));
+    say(tick.lastChild, words(value, ticks));
   });
 }
 

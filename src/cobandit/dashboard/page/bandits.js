@@ -5,7 +5,7 @@
 
 import { curves } from "./curves.js";
 import { byId, keyed, make, mark, say, show, showIf } from "./elements.js";
-import { clipped, count, decimal, plural, share } from "./format.js";
+import { axisMark, clipped, count, decimal, plural, share } from "./format.js";
 import { letter } from "./keys.js";
 import { keyBadge, pill, setKeyBadge, setPill } from "./signs.js";
 import { ARM_STATES, look } from "./words.js";
@@ -13,12 +13,12 @@ import { ARM_STATES, look } from "./words.js";
 const UNNAMED = "(unnamed)";
 const PLAIN_PARTS = ["arms-section", "traffic-section", "candidates-figure"];
 
-/** `ask(bandit, segment)` returns what the server says of a segment, or `{ problem }`. */
+/** `ask(bandit, segment)` returns what the server says of a segment, of the largest for null, or `{ problem }`. */
 export function banditsSection(ask) {
   const [bandits, segments] = [byId("bandit-choice"), byId("segment-choice")];
   const drawMeans = curves(byId("means-plot"), {
     words: (value) => decimal(value),
-    tick: (value) => decimal(value, 2),
+    tick: axisMark,
     onRead: (words) => say(byId("means-reading"), words),
   });
   const drawBest = curves(byId("best-plot"), {
@@ -26,7 +26,7 @@ export function banditsSection(ask) {
     tick: share,
     onRead: (words) => say(byId("best-reading"), words),
   });
-  let chosen = { bandit: null, segment: "" };
+  let chosen = { bandit: null, segment: null }; // null: the segment of which most is known
   let isAsking = false;
   let isAsked = false; // once more, because something else was chosen meanwhile
 
@@ -38,7 +38,9 @@ export function banditsSection(ask) {
       isAsked = false;
       const wanted = chosen;
       const place = await ask(wanted.bandit, wanted.segment);
-      if (wanted === chosen) draw(place);
+      if (wanted !== chosen) continue;
+      draw(place);
+      if (chosen.segment === null && place.observations) chosen = { ...chosen, segment: place.segment }; // and stays
     }
     isAsking = false;
   }
@@ -48,7 +50,7 @@ export function banditsSection(ask) {
     refresh();
   }
 
-  bandits.addEventListener("change", () => choose(bandits.value, ""));
+  bandits.addEventListener("change", () => choose(bandits.value, null));
   segments.addEventListener("change", () => choose(chosen.bandit, segments.value));
 
   function draw(place) {
@@ -70,7 +72,7 @@ export function banditsSection(ask) {
       makeRow,
       (row, arm) => drawRow(row, arm, keys),
     );
-    const enough = place.at.length > 1;
+    const enough = place.at.length > 1 && place.observations > 0;
     showIf(byId("place-charts"), enough);
     if (!enough) return;
     drawMeans(place.at, lines(place, "means"), around(place));
@@ -90,7 +92,7 @@ export function banditsSection(ask) {
     const names = frame.bandits.map((bandit) => bandit.name);
     if (!names.includes(chosen.bandit)) {
       const first = frame.bandits.find((bandit) => bandit.is_declared) ?? frame.bandits[0];
-      chosen = { bandit: first.name, segment: "" };
+      chosen = { bandit: first.name, segment: null };
     }
     drawOptions(bandits, names, (name) => name, chosen.bandit);
     say(byId("bandits-note"), summary(frame.bandits, chosen.bandit));

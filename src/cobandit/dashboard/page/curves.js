@@ -52,8 +52,9 @@ export function curves(plot, { words, onRead, tick = shortCount }) {
     drawTimes(chart, { from: at[0], to: at.at(-1), at: x, left, right, bottom });
     drawValues(chart, { ticks: scale.ticks, at: y, left, right, words: tick });
     mark(plot, "data-scale", scale.kind);
+    const named = lines.filter((line) => (line.values.at(-1) ?? null) !== null); // a name stands where its line ends
     const ends = spread(
-      lines.map((line) => y(line.values.at(-1) ?? limits?.[0] ?? 0)),
+      named.map((line) => y(line.values.at(-1))),
       LABEL_GAP,
       EDGE.top,
       bottom - 4,
@@ -67,8 +68,8 @@ export function curves(plot, { words, onRead, tick = shortCount }) {
         mark(group, "class", `curve ${line.key ? `of-arm series-${line.key}` : `curve-${index + 1}`}`);
         mark(group.firstChild, "d", path(at, line.values, x, y));
         mark(group.lastChild, "x", right + 9);
-        mark(group.lastChild, "y", ends[index].toFixed(1));
-        say(group.lastChild, labelOf(line));
+        mark(group.lastChild, "y", ends[named.indexOf(line)]?.toFixed(1) ?? null);
+        say(group.lastChild, named.includes(line) ? labelOf(line) : "");
       },
     );
     reading.refresh();

@@ -32,6 +32,12 @@ export function decimal(value, digits = 3) {
   return value.toFixed(Math.abs(value) >= 10 ? Math.min(1, digits) : digits);
 }
 
+/** A value at an axis, with as many digits after the point as the values beside it need: 0, 50, 100 or 0.25, 0.50. */
+export function axisMark(value, all) {
+  const digits = Math.max(...all.map((one) => (String(one).split(".")[1] ?? "").length));
+  return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
 /** A share of one in per cent. What is little is never shown as nothing, and what is not all never as all. */
 export function share(value) {
   if (value === null || value === undefined) return NOTHING;

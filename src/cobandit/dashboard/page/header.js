@@ -27,10 +27,12 @@ const present = (frame) => frame.members.filter((member) => member.state === "he
 
 function drawWho(frame) {
   const left = frame.members.filter((member) => member.state === "left").length;
-  const known = frame.members.length + frame.members_left_out - left;
+  const unasked = frame.members.filter((member) => member.state === "not asked").length; // leaves, of whom relays tell
+  const known = frame.members.length + frame.members_left_out - left - unasked;
   const here = present(frame).length;
   show(byId("members-here"), count(here), here);
   show(byId("members-known"), known === 1 ? "1 member" : `${count(known)} members`, known);
+  show(byId("members-unasked"), unasked ? `, and ${count(unasked)} not asked` : "", unasked);
 }
 
 export function figuresSection() {

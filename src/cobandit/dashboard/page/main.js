@@ -30,10 +30,10 @@ const MOST_MEASURES = 100;
 let drawn = 0;
 let waiting = null; // a frame that came while nobody could see it
 
-/** What the server says of one segment of a bandit, or why it says nothing. */
+/** What the server says of one segment of a bandit, or of its largest one for null; or why it says nothing. */
 async function askForPlace(bandit, segment) {
   const address = new URL("page/place", document.baseURI);
-  address.search = new URLSearchParams({ bandit, segment });
+  address.search = new URLSearchParams(segment === null ? { bandit } : { bandit, segment });
   const held = token();
   try {
     const answer = await fetch(address, { headers: held ? { Authorization: `Bearer ${held}` } : {}, cache: "no-store" });

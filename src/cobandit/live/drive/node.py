@@ -28,7 +28,7 @@ from cobandit.live.drive.writing import Writing
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.bandits import Declared
 from cobandit.live.machine.batch import Batch
-from cobandit.live.machine.holding import Leftovers
+from cobandit.live.machine.holding import Leftovers, not_given_back
 from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.sessions import fresh_session
 from cobandit.live.machine.step import Step
@@ -239,8 +239,7 @@ class Node:
                 self.machine.alerts.say(
                     logging.WARNING,
                     LogEvent.STOP_UNCLEAN,
-                    f"stops before {holding.lender} has acknowledged everything: {holding.unacknowledged} rewards may "
-                    "count nowhere",
+                    not_given_back(holding.lender, holding.unacknowledged),
                 )
 
     # Pens.

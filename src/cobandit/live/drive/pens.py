@@ -19,7 +19,7 @@ from cobandit.live.drive.looking import LOOK_EVERY
 from cobandit.live.drive.node import Node
 from cobandit.live.drive.pen_asking import Lent, PenAsker
 from cobandit.live.log_events import LogEvent
-from cobandit.live.machine.holding import Leftovers
+from cobandit.live.machine.holding import Leftovers, lost_words
 from cobandit.values.errors import LocalError
 
 FIRST_WITHIN = 5.0
@@ -101,7 +101,7 @@ class PenKeeper:
             self._node.machine.alerts.say(
                 logging.WARNING,
                 LogEvent.STOP_UNCLEAN,
-                f"stops before a relay has lent it another pen: {lost} rewards may count nowhere",
+                f"stops before a relay has lent it another pen: {lost_words(lost)}",
             )
 
     async def _end_in_session(self) -> None:

@@ -409,3 +409,23 @@ class Holding:
         self.is_giving_back = True
         next_number = self.first_number + machine.decider.decisions
         machine.answer_with(self.lender, control_messages.PenReturned(pen, pen, self.session, upto, next_number))
+
+
+def lost_words(rewards: int) -> str:
+    """Return what the end of a process costs, if these rewards are with nobody else.
+
+    >>> lost_words(1), lost_words(2)
+    ('1 reward may count nowhere', '2 rewards may count nowhere')
+    """
+    return f"{rewards:,} reward{'' if rewards == 1 else 's'} may count nowhere"
+
+
+def not_given_back(lender: str, unacknowledged: int) -> str:
+    """Return what to say when a process ends with its pen: what its lender has not acknowledged may be lost.
+
+    >>> not_given_back("relay-a", 0)
+    'stops before relay-a has taken its pen back: nothing is lost, and it ends the pen after its lease'
+    """
+    if not unacknowledged:
+        return f"stops before {lender} has taken its pen back: nothing is lost, and it ends the pen after its lease"
+    return f"stops before {lender} has acknowledged everything: {lost_words(unacknowledged)}"

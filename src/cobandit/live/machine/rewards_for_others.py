@@ -138,7 +138,7 @@ class RewardsForOthers:
             )
 
     def _say_waiting(self, peer: str) -> None:
-        after = f"given up after {self._expire_after:g} seconds"
+        after = f"given up after {_long(self._expire_after)}"
         self._say(
             logging.WARNING,
             LogEvent.REWARDS_WAIT,
@@ -150,6 +150,18 @@ class RewardsForOthers:
         """Log something about a member's rewards: once for each known member, and once for all unknown names."""
         known = peer if peer in self._agent.peers.heard_of else None
         self._alerts.say_once(level, event, f"rewards for {known or 'a member that was never met'} {what}", known)
+
+
+def _long(seconds: float) -> str:
+    """Return how long that is, in the largest unit of which there are two.
+
+    >>> _long(30 * 86400.0), _long(86400.0), _long(5400.0), _long(90.0), _long(0.5)
+    ('30 days', '24 hours', '90 minutes', '90 seconds', '0.5 seconds')
+    """
+    for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.3g} {unit}"
+    return f"{seconds:.3g} seconds"
 
 
 class _Everybody:

@@ -30,7 +30,7 @@ class FleetArm(msgspec.Struct, frozen=True):
     offered_at: int
     """How many members may choose it."""
     p_best: float | None = None
-    """The probability that it is the best of the arms on offer, according to the same member."""
+    """The probability that it is the best of the arms on offer, according to the member whose verdict is shown."""
 
 
 class Fleet(msgspec.Struct, frozen=True):
@@ -95,8 +95,13 @@ class Fleet(msgspec.Struct, frozen=True):
     @property
     def verdict(self) -> Verdict | None:
         """Which arm leads, how sure that is, and what stopping now would cost: from the best-informed member."""
-        said = (member.verdict for member in self.members if member.verdict is not None)
-        return max(said, key=lambda verdict: verdict.observations, default=None)
+        judge = self._judge
+        return None if judge is None else judge.verdict
+
+    @property
+    def _judge(self) -> Statistics | None:
+        """The best-informed of the members that have a verdict: that is the verdict shown."""
+        return max(self.members, key=lambda member: member.verdict.observations if member.verdict else -1, default=None)
 
     @property
     def lift(self) -> Lift | None:
@@ -130,7 +135,9 @@ class Fleet(msgspec.Struct, frozen=True):
             for arm in member.arms:
                 views.setdefault(arm.arm, []).append(arm)
         total = sum(view.own_observations for seen in views.values() for view in seen)
-        arms = [_arm(name, seen, total) for name, seen in views.items()]
+        judge = self._judge  # one member for all arms: chances of several members do not add up to 1
+        p_best = {} if judge is None else {arm.arm: arm.p_best for arm in judge.arms}
+        arms = [_arm(name, seen, total, p_best.get(name)) for name, seen in views.items()]
         known = sum(arm.observations for arm in arms)
         if not (known and self.leaves):
             return arms
@@ -214,7 +221,7 @@ def _is_nearer(one: PeerStatistics, other: PeerStatistics) -> bool:
     return (not one.is_present, age[0]) < (not other.is_present, age[1])
 
 
-def _arm(name: str, seen: list[ArmStatistics], total: int) -> FleetArm:
+def _arm(name: str, seen: list[ArmStatistics], total: int, p_best: float | None) -> FleetArm:
     best = max(seen, key=lambda view: view.observations)
     own = sum(view.own_observations for view in seen)
     return FleetArm(
@@ -226,5 +233,5 @@ def _arm(name: str, seen: list[ArmStatistics], total: int) -> FleetArm:
         high=best.high,
         frozen_at=sum(view.is_frozen for view in seen),
         offered_at=sum(view.is_candidate for view in seen),
-        p_best=best.p_best,
+        p_best=p_best,
     )
