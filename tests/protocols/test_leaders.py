@@ -96,7 +96,11 @@ def test_another_agent_may_lead() -> None:
         world(plug_in(LeaderFollower, leader=2), [[1], [2]])
 
 
-@pytest.mark.parametrize("losses", [[0.0, 3.0, 9.0], [5.0, 5.0], [1e-3, 40.0, 1e4, 2.0]])
+MANY = [0.0, 90.0, 60.0, 9.0, 5.0, 17.0, 1e4, 1e5]
+"""Far apart: from the wrong side of the root, Newton's first step goes beyond the least of them, and does not return."""
+
+
+@pytest.mark.parametrize("losses", [[0.0, 3.0, 9.0], [5.0, 5.0], [1e-3, 40.0, 1e4, 2.0], MANY])
 def test_odds_are_those_of_tsallis_inf(losses: list[float]) -> None:
     """w_i = 4 (eta (L_i - x))^-2 for one x: so w_i^(-1/2) differ as eta L_i / 2 do, and they add up to 1."""
     found = odds(losses, rate=0.5)
