@@ -97,7 +97,7 @@ def test_another_agent_may_lead() -> None:
 
 
 MANY = [0.0, 90.0, 60.0, 9.0, 5.0, 17.0, 1e4, 1e5]
-"""Far apart: from the wrong side of the root, Newton's first step goes beyond the least of them, and does not return."""
+"""Far apart: from the wrong side of the root, Newton's first step goes beyond the least of them."""
 
 
 @pytest.mark.parametrize("losses", [[0.0, 3.0, 9.0], [5.0, 5.0], [1e-3, 40.0, 1e4, 2.0], MANY])

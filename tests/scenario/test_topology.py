@@ -75,7 +75,7 @@ def test_a_topology_can_be_written_and_read_again(topology: Topology | None) -> 
 
 
 def test_a_graph_of_one_agent_can_be_written_and_read_again() -> None:
-    alone = Scenario(100, Arms.of([0.5]), (AgentSpec(Rate(0.5)),), topology=Graph(()))
+    alone = Scenario(100, Arms.of([0.5]), (AgentSpec(Rate(0.5)),), BuiltIn("ucb", 3.0), topology=Graph(()))
     assert scenario_from_mapping(tomllib.loads(scenario_to_toml(alone))) == ScenarioFile(alone)
 
 

@@ -116,7 +116,7 @@ def odds(losses: Sequence[float], rate: float) -> list[float]:
     >>> [round(one, 3) for one in odds([0.0, 0.0, 0.0], rate=1.0)]
     [0.333, 0.333, 0.333]
     """
-    x = min(losses) - 2.0 / rate  # there the sum is at least 1. It is convex in x, so Newton's steps go down to the root
+    x = min(losses) - 2.0 / rate  # there the sum is at least 1, and convex in x: Newton's steps go down to the root
     for _ in range(_STEPS):
         weights = [4.0 / (rate * (loss - x)) ** 2 for loss in losses]
         excess = math.fsum(weights) - 1.0
