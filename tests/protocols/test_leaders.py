@@ -12,7 +12,7 @@ from cobandit.protocols.dpe2 import LeaderFollower
 from cobandit.protocols.gosine import Gosine
 from cobandit.protocols.lf_relay import LeaderRelay, odds
 from cobandit.protocols.plug_in import PlugIn
-from cobandit.scenario import Graph, Kind, Tape
+from cobandit.scenario import AgentSpec, Arms, Graph, Kind, Rate, Scenario, Tape
 from cobandit.scenario.tape import Stream
 from cobandit.testing import check_protocol
 from cobandit.values.chance import uniform
@@ -108,6 +108,12 @@ def test_odds_are_those_of_tsallis_inf(losses: list[float]) -> None:
     for one, other in pairwise(range(len(losses))):
         apart = found[other] ** -0.5 - found[one] ** -0.5
         assert apart == pytest.approx(0.25 * (losses[other] - losses[one]), rel=1e-6, abs=1e-9)
+
+
+def test_whoever_may_lead_needs_the_same_arms() -> None:
+    agents = (AgentSpec(Rate(1.0)), AgentSpec(Rate(1.0), arms=("1",)))
+    with pytest.raises(LocalError, match="LF-Relay needs agents that can all lead, with the same arms"):
+        Scenario(100, Arms.of([0.2, 0.8]), agents, sharing=plug_in(LeaderRelay))
 
 
 def test_a_leader_that_is_inactive_loses_the_lead_to_who_is_active() -> None:
