@@ -56,6 +56,11 @@ def test_vectors_are_averaged_arm_by_arm(build: type) -> None:
         Scenario(400, Arms.of([0.0, 1.0]), other, sharing=plug_in(build))
 
 
+def test_a_spread_of_any_size_ends_no_run() -> None:
+    scenario = world(plug_in(Dducb, sigma=1e300), [range(40)] * 3)
+    assert sum(reference.run(scenario, seed=1).decisions) == 120
+
+
 def pulls_by_slot(rows: list[Row], slots: int, agents: int, arms: int) -> tuple[np.ndarray, np.ndarray]:
     xi, rewards = np.zeros((2, slots, agents, arms))
     for row in rows:

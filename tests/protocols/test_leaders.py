@@ -112,7 +112,7 @@ def test_odds_are_those_of_tsallis_inf(losses: list[float]) -> None:
 
 def test_whoever_may_lead_needs_the_same_arms() -> None:
     agents = (AgentSpec(Rate(1.0)), AgentSpec(Rate(1.0), arms=("1",)))
-    with pytest.raises(LocalError, match="LF-Relay needs agents that can all lead, with the same arms"):
+    with pytest.raises(LocalError, match="LF-Relay needs agents that can all lead: leave the arms"):
         Scenario(100, Arms.of([0.2, 0.8]), agents, sharing=plug_in(LeaderRelay))
 
 

@@ -126,7 +126,7 @@ class Dducb:
         if count <= 0.0:
             return math.inf
         log = math.log(max(2, agents * self._counted))
-        return reward_sum / count + math.sqrt(2.0 * self.eta * self.sigma**2 * log / (agents * count))
+        return reward_sum / count + math.sqrt(2.0 * self.eta * (self.sigma * self.sigma) * log / (agents * count))
 
 
 def _stage_of(agents: int, epsilon: float, eigenvalue: float) -> int:

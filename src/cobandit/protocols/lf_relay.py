@@ -59,9 +59,7 @@ class LeaderRelay:
         if not node.is_mesh:
             raise LocalError("LF-Relay needs agents that all talk to each other: leave the topology out")
         if not node.has_same_arms:
-            raise LocalError(
-                "LF-Relay needs agents that can all lead, with the same arms: leave the arms of agents out"
-            )
+            raise LocalError("LF-Relay needs agents that can all lead: leave the arms of agents out")
         self.node = node
         self._play = LeaderFollower(node)
         self._batch = max(1, node.horizon // (batches or 64 * node.agents**3))
