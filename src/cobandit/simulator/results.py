@@ -173,7 +173,10 @@ class Results:
         return tuple(quantity for quantity in QUANTITIES if quantity in self.trials)
 
     def estimate(self, scenario: str, quantity: str) -> Estimate:
-        """Return the mean over trials of a quantity. All but realised regret cannot be negative, nor can their ends."""
+        """Return the mean over trials of a quantity. Ends of what cannot be negative are not.
+
+        Realised regret can be, and where means change group regret, too.
+        """
         least = None if quantity == "realised_regret" else 0.0
         return estimate(self.trial_values(scenario, quantity), least=least)
 
