@@ -48,9 +48,11 @@ from cobandit.scenario import (
     Scenario,
     Sine,
     Slots,
+    Tape,
     Topology,
 )
 from cobandit.simulator import kernel, reference
+from cobandit.simulator.kernel import Room, prepare
 from cobandit.simulator.kernel import sizes as sizes_of
 from cobandit.simulator.trials import engine_for
 from cobandit.studies.paper import TABLES, surrogate_arms
@@ -314,6 +316,14 @@ def test_forty_agents_agree_in_every_count(topology: Topology, delay: int) -> No
     sharing = on_demand(Geometric(2, cap=64, phases=True))
     world = Scenario(1_500, surrogate_arms(), agents, BuiltIn("ucb"), sharing, delay, topology=topology)
     assert kernel.run(world, seed=1, trial=2) == reference.run(world, seed=1, trial=2)
+
+
+def test_a_graph_of_one_agent_has_room_for_what_it_observes() -> None:
+    """It has nobody to tell it to, and once wrote it beyond the end of a table that had no rows."""
+    world = Scenario(HORIZON, Arms.of([0.2, 0.8]), (AgentSpec(Rate(1.0)),), topology=Graph(()))
+    with np.errstate(over="ignore"):  # as `kernel.run` has it
+        assert len(prepare(world, Tape(3, 0), (), Room(1, 0, 1), sizes=True).log) == 1
+    check_both_tell_the_same(world, seed=3, trial=0)
 
 
 def test_a_relay_that_was_long_away_is_told_as_much_as_a_message_holds_and_then_the_rest() -> None:

@@ -88,6 +88,13 @@ def test_se_aac_odc_pulls_candidates_in_turn_and_drops_what_is_surely_worse() ->
     assert engine.result().notices == 1
 
 
+def test_se_aac_odc_keeps_an_arm_that_another_dropped_for_one_that_is_not_here() -> None:
+    agents = (AgentSpec(Rate(1.0), arms=("1", "2")), AgentSpec(Rate(0.1), arms=("0", "1")))
+    scenario = Scenario(1_000, Arms.of([0.0, 0.5, 1.0]), agents, sharing=plug_in(EliminateAdaptively))
+    engine, _ = played(scenario)
+    assert [agent.policy.candidates for agent in engine.nodes] == [("2",), ("0", "1")]
+
+
 def test_se_aac_odc_shares_as_aac_does() -> None:
     told = spoken(world(plug_in(EliminateAdaptively, alpha=2.0), [ALL_SLOTS, []], means=(1.0,)))
     assert told == [Spoken(42, 0, 1, 43)]

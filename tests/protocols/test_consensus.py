@@ -7,12 +7,13 @@ import pytest
 from tests.protocols.conversations import node_at, played, world
 
 from cobandit.protocols import plug_in
-from cobandit.protocols.consensus import second_eigenvalue, step_of
+from cobandit.protocols.consensus import places_of, second_eigenvalue, step_of
 from cobandit.protocols.coop_ucb2 import CoopUcb2
 from cobandit.protocols.dducb import Dducb
 from cobandit.protocols.plug_in import PlugIn
-from cobandit.scenario import Graph, Kind, Tape
+from cobandit.scenario import AgentSpec, Arms, Graph, Kind, Rate, Scenario, Tape
 from cobandit.scenario.trace import Row
+from cobandit.simulator import reference
 from cobandit.simulator.reference import ReferenceRun
 from cobandit.testing import check_protocol
 from cobandit.values.errors import LocalError
@@ -41,6 +42,23 @@ def test_the_second_eigenvalue_is_that_of_the_matrix(graph: Graph) -> None:
 def test_with_everybody_connected_one_round_is_an_average() -> None:
     complete = tuple(tuple(other for other in range(4) if other != one) for one in range(4))
     assert second_eigenvalue(complete) == 0.0
+
+
+@pytest.mark.parametrize("build", [CoopUcb2, Dducb])
+def test_vectors_are_averaged_arm_by_arm(build: type) -> None:
+    """So agents need the same arms. Before, the vectors of an agent with other arms were taken for those of its own."""
+    assert places_of(node_at(arms=("C", "A", "B"))) == {"C": 2, "A": 0, "B": 1}
+    same = (AgentSpec(Rate(1.0)), AgentSpec(Rate(1.0), arms=("1", "0")))
+    averaged = Scenario(400, Arms.of([0.0, 1.0]), same, sharing=plug_in(build))
+    assert reference.run(averaged, seed=1).pulls[:, 1].min() > 300
+    other = (AgentSpec(Rate(1.0)), AgentSpec(Rate(1.0), arms=("1",)))
+    with pytest.raises(LocalError, match="agents that average their estimates need the same arms"):
+        Scenario(400, Arms.of([0.0, 1.0]), other, sharing=plug_in(build))
+
+
+def test_a_spread_of_any_size_ends_no_run() -> None:
+    scenario = world(plug_in(Dducb, sigma=1e300), [range(40)] * 3)
+    assert sum(reference.run(scenario, seed=1).decisions) == 120
 
 
 def pulls_by_slot(rows: list[Row], slots: int, agents: int, arms: int) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ from cobandit.protocols.dpe2 import LeaderFollower
 from cobandit.protocols.gosine import Gosine
 from cobandit.protocols.lf_relay import LeaderRelay, odds
 from cobandit.protocols.plug_in import PlugIn
-from cobandit.scenario import Graph, Kind, Tape
+from cobandit.scenario import AgentSpec, Arms, Graph, Kind, Rate, Scenario, Tape
 from cobandit.scenario.tape import Stream
 from cobandit.testing import check_protocol
 from cobandit.values.chance import uniform
@@ -96,7 +96,11 @@ def test_another_agent_may_lead() -> None:
         world(plug_in(LeaderFollower, leader=2), [[1], [2]])
 
 
-@pytest.mark.parametrize("losses", [[0.0, 3.0, 9.0], [5.0, 5.0], [1e-3, 40.0, 1e4, 2.0]])
+MANY = [0.0, 90.0, 60.0, 9.0, 5.0, 17.0, 1e4, 1e5]
+"""Far apart: from the wrong side of the root, Newton's first step goes beyond the least of them."""
+
+
+@pytest.mark.parametrize("losses", [[0.0, 3.0, 9.0], [5.0, 5.0], [1e-3, 40.0, 1e4, 2.0], MANY])
 def test_odds_are_those_of_tsallis_inf(losses: list[float]) -> None:
     """w_i = 4 (eta (L_i - x))^-2 for one x: so w_i^(-1/2) differ as eta L_i / 2 do, and they add up to 1."""
     found = odds(losses, rate=0.5)
@@ -104,6 +108,12 @@ def test_odds_are_those_of_tsallis_inf(losses: list[float]) -> None:
     for one, other in pairwise(range(len(losses))):
         apart = found[other] ** -0.5 - found[one] ** -0.5
         assert apart == pytest.approx(0.25 * (losses[other] - losses[one]), rel=1e-6, abs=1e-9)
+
+
+def test_whoever_may_lead_needs_the_same_arms() -> None:
+    agents = (AgentSpec(Rate(1.0)), AgentSpec(Rate(1.0), arms=("1",)))
+    with pytest.raises(LocalError, match="LF-Relay needs agents that can all lead: leave the arms"):
+        Scenario(100, Arms.of([0.2, 0.8]), agents, sharing=plug_in(LeaderRelay))
 
 
 def test_a_leader_that_is_inactive_loses_the_lead_to_who_is_active() -> None:

@@ -40,6 +40,11 @@ def test_a_line_without_a_stop_ends_with_the_horizon() -> None:
     assert list(found.means[50]) == pytest.approx([0.4, 0.6])
 
 
+def test_means_that_would_turn_without_end_are_refused() -> None:
+    with pytest.raises(LocalError, match="a sine cannot turn as fast as with period = 5e-324: take a larger period"):
+        Sinusoid(0.1, 5e-324)
+
+
 def test_a_sine_goes_round_its_means() -> None:
     found = course(Sinusoid((0.2, 0.1), period=40.0, phases=(0.0, math.pi), every=10))
     assert found.starts == tuple(range(0, 100, 10))

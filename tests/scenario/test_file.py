@@ -279,6 +279,7 @@ WRONG: list[tuple[str, object, str]] = [
     ("arms", {"uniform": [0, 2], "count": 2}, "arms.uniform[1] must be a number in [0, 1], not 2"),
     ("arms", {"uniform": [0, 1], "count": 0}, "arms.count must be a whole number from 1 to "),
     ("arms", {"file": "none.csv"}, "arms.file: cannot read none.csv"),
+    ("arms", {"file": "no\0ne.csv"}, "arms.file: cannot read 'no\\x00ne.csv': embedded null byte"),
     ("arms", {"file": 5}, "arms.file must be a string, not 5"),
     ("agents", [], "agents must be a list of tables, each written [[agents]], at least one, not []"),
     ("agents", {"rate": 1.0}, "agents must be a list of tables, each written [[agents]], at least one, not {'rate'"),
@@ -438,6 +439,11 @@ WRONG: list[tuple[str, object, str]] = [
         "sharing.partitions must be a list of tables with start, stop, senders and receivers, at least one",
     ),
     ("sharing.partitions", [5], "sharing.partitions[0] must be a table with start or stop or senders or receivers"),
+    (
+        "sharing.partitions",
+        [{"start": 5, "stop": 9, "senders": [0], "receivers": [0, 1]}],
+        "sharing.partitions[0]: nobody can be on both sides of a partition, but [0] are",
+    ),
     (
         "sharing.partitions",
         [{"start": 5, "stop": 5, "senders": [0], "receivers": [1]}],

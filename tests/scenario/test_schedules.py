@@ -157,6 +157,13 @@ def test_a_sine_decides_as_often_as_its_positive_half_says(phase: float, slots_p
     assert abs(decisions - sum(chances)) < 5 * deviation
 
 
+@pytest.mark.parametrize(("phase", "slots_per_radian"), [(0.0, 5e-324), (1.7e308, 1e-290)])
+def test_a_sine_that_would_turn_without_end_is_refused(phase: float, slots_per_radian: float) -> None:
+    """There is no sine of infinity: the readable engine ended with an error of Python's, in the middle of a run."""
+    with pytest.raises(LocalError, match="a sine cannot turn as fast as with slots_per_radian"):
+        Sine(phase, slots_per_radian)
+
+
 def test_a_sine_decides_only_where_it_is_positive() -> None:
     slots = walk(Sine(0.6), keys())
     assert all(math.sin(0.6 + slot / 30) > 0 for slot in slots)

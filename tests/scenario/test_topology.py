@@ -74,6 +74,11 @@ def test_a_topology_can_be_written_and_read_again(topology: Topology | None) -> 
     assert scenario_from_mapping(tomllib.loads(scenario_to_toml(written))) == ScenarioFile(ref)
 
 
+def test_a_graph_of_one_agent_can_be_written_and_read_again() -> None:
+    alone = Scenario(100, Arms.of([0.5]), (AgentSpec(Rate(0.5)),), BuiltIn("ucb", 3.0), topology=Graph(()))
+    assert scenario_from_mapping(tomllib.loads(scenario_to_toml(alone))) == ScenarioFile(alone)
+
+
 def test_what_relays_would_do_after_the_horizon_is_not_written() -> None:
     absences = (RelayAbsence(0, 5, 150), RelayAbsence(1, 100), RelayAbsence(1, 40, 50, forgets=True))
     written = scenario_to_mapping(world(Relays(2, absences=absences), sharing=on_demand(loss_tolerant=True)))
@@ -127,6 +132,7 @@ REFUSED: list[tuple[dict[str, object], str]] = [
     ({"topology": "random"}, "network.degree is missing"),
     ({"topology": "random", "degree": 4}, "network.topology: degree 4 needs more than 4 agents"),
     ({"topology": "edges"}, "network needs exactly one of file, edges, but has none of them"),
+    ({"topology": "edges", "edges": []}, "network.edges must be a list of pairs of agents, at least one, not []"),
     ({"topology": "edges", "file": "no.csv"}, "network.topology: cannot read no.csv: No such file or directory"),
     (
         {"topology": "edges", "edges": [[0, 1], [2, 3]]},

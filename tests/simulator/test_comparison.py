@@ -63,6 +63,11 @@ def test_a_single_trial_is_no_comparison() -> None:
         compare("a", "b", "shares", [1.0], [2.0])
 
 
+def test_what_nobody_knows_is_not_compared() -> None:
+    with pytest.raises(LocalError, match="staleness of 'names' is unknown, so it cannot be compared: take another"):
+        compare("odc", "names", "staleness", [1.0, 2.0], [math.nan, math.nan])
+
+
 @pytest.mark.parametrize(("t", "freedom", "mass"), [(2.228139, 10, 0.05), (1.0, 1, 0.5), (12.0, 600, 0.0)])
 def test_the_tails_of_t(t: float, freedom: int, mass: float) -> None:
     assert t_mass_beyond(t, freedom) == pytest.approx(mass, abs=1e-6)

@@ -1,8 +1,12 @@
 """Tables for papers say what ± means, and have one row per scenario or point."""
 
+from dataclasses import replace
+
 import pytest
 
 from cobandit import LocalError, simulate, sweep
+from cobandit.protocols import plug_in
+from cobandit.protocols.gosine import Gosine
 from cobandit.scenario import AgentSpec, Arms, Rate, Scenario
 
 WORLD = Scenario(60, Arms.of([0.2, 0.8]), (AgentSpec(Rate(0.5)),) * 2)
@@ -49,6 +53,12 @@ def test_a_sweep_has_a_column_for_each_parameter_and_one_trial_has_no_interval()
 def test_the_usual_table_has_both_counts_of_communication() -> None:
     head = simulate(WORLD, trials=1, engine="reference").to_markdown().splitlines()[0]
     assert head == "| scenario | group regret | messages | agent rounds | bytes | staleness |"
+
+
+def test_what_nobody_knows_is_unknown() -> None:
+    results = simulate({"names": replace(WORLD, sharing=plug_in(Gosine))}, trials=2, engine="reference")
+    assert results.to_markdown(["decisions", "staleness"]).splitlines()[2].endswith("| unknown |")
+    assert results.to_latex().splitlines()[5].endswith(r"& unknown \\")
 
 
 def test_what_was_not_measured_is_said() -> None:

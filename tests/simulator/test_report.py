@@ -3,6 +3,7 @@
 import html
 import re
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,18 @@ import pytest
 
 from cobandit import UCB, Constant, Geometric, Results, immediate, on_demand, silent, simulate
 from cobandit.cli import main
-from cobandit.scenario import Absence, AgentSpec, Arms, BuiltIn, Faults, Rate, Scenario, scenario_to_toml
+from cobandit.scenario import (
+    Absence,
+    AgentSpec,
+    Arms,
+    BuiltIn,
+    Faults,
+    Forgetting,
+    Rate,
+    Scenario,
+    Switches,
+    scenario_to_toml,
+)
 from cobandit.simulator.allowed import immediate_shares, regret_allowed, shares_allowed
 from cobandit.theory import total_share_bound, ucb_regret_bound, ucb_share_counts
 from cobandit.values.quantum import BERNOULLI
@@ -81,6 +93,26 @@ def test_one_trial_has_no_interval() -> None:
     page = small(trials=1).report()
     assert table(page, "scenario-1")["shares"][1:] == ["", ""]
     assert "a single trial has no interval" in page
+
+
+def test_regret_below_zero_has_an_interval_around_it_and_is_drawn() -> None:
+    """Against the best fixed arm, where means change: intervals ended at zero, above their mean, and no report came."""
+    arms = Arms.of([1.0, 0.0], changes=Switches(((200, (0.0, 1.0)),)))
+    world = Scenario(400, arms, (AgentSpec(Rate(0.9)),), sharing=silent(), forgetting=Forgetting(window=20))
+    results = small(world, checkpoints=4)
+    regret = results.estimate("scenario", "group_regret")
+    assert regret.low is not None
+    assert regret.high is not None
+    assert regret.low < regret.mean < regret.high < 0.0
+    assert "</html>" in results.report()
+    for chart in (results.plot_regret(), results.plot_regret(log="y"), results.plot_agents(), results.plot_pareto()):
+        assert chart.axes[0].get_ylim()[0] < regret.low
+
+
+def test_names_in_other_scripts_are_drawn_without_a_word() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "世界" in small({"世界": WORLD, "עולם": WORLD}).report()
 
 
 def test_agents_have_their_means() -> None:

@@ -206,6 +206,8 @@ def test_the_best_epoch_is_where_both_terms_weigh_the_same() -> None:
     assert 80_000 / length * 250.0 == pytest.approx(3 * length * 1.85)
     with pytest.raises(LocalError, match="without a change"):
         best_epoch_length(80_000, 0, decisions_per_slot=1.85, regret_per_epoch=250.0)
+    with pytest.raises(LocalError, match="how often the arms change must be a whole number of at least 0, not nan"):
+        best_epoch_length(80_000, math.nan, decisions_per_slot=1.85, regret_per_epoch=250.0)  # type: ignore[arg-type]
 
 
 class Judged(UCB):

@@ -19,6 +19,7 @@ from cobandit.theory import (
     relay_extra_pulls,
     ucb_observations,
 )
+from cobandit.values.errors import LocalError
 
 WORLDS = 40
 MEANS = (0.2, 0.6, 0.8)
@@ -139,3 +140,25 @@ def test_regret_stays_below_the_bounds() -> None:
         bounds[type(topology)] += bound
     assert 0.0 < regrets[Relays] < bounds[Relays]
     assert 0.0 < regrets[Graph] < bounds[Graph]
+
+
+@pytest.mark.parametrize(
+    ("edges", "told"),
+    [
+        ([(0, 2)], "an agent of an edge must be a whole number from 0 to 1, not 2"),
+        ([(0, -1)], "an agent of an edge must be a whole number from 0 to 1, not -1"),
+        ([(1, 1)], "agent 1 cannot have an edge to itself"),
+        ([(0, 1), (1, 0)], "the edge between 0 and 1 is given twice: name it once"),
+    ],
+)
+def test_edges_of_no_graph_have_no_bound(edges: list[tuple[int, int]], told: str) -> None:
+    """One that is given twice counted twice, and a negative position was another agent's."""
+    with pytest.raises(LocalError, match=told):
+        graph_share_bound(edges, [10, 3], Constant(1))
+
+
+def test_a_path_names_agents_and_thresholds_that_there_are() -> None:
+    with pytest.raises(LocalError, match="an agent of the path must be a whole number from 0 to 1, not -1"):
+        graph_arrival([0, -1], [[0, 1], [2]], 1, start=0)
+    with pytest.raises(LocalError, match="the largest threshold must be a whole number of at least 1, not 0"):
+        graph_arrival([0, 1], [[0, 1], [2]], 0, start=0)

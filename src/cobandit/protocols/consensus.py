@@ -8,7 +8,10 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from cobandit.protocols.node import Node
 from cobandit.values.chance import stream, uniform
+from cobandit.values.errors import LocalError
+from cobandit.values.tally import Arm
 
 Vector = list[float]
 
@@ -34,6 +37,18 @@ class Rounds:
     def end(self, number: int) -> None:
         """Forget a round and all before it."""
         self._heard = {later: told for later, told in self._heard.items() if later > number}
+
+
+def places_of(node: Node) -> dict[Arm, int]:
+    """Return the place of each arm in a vector, the same at every node, in the order of the node's own arms.
+
+    Raises:
+        LocalError: Agents have different arms, so that their vectors cannot be averaged.
+    """
+    if not node.has_same_arms:
+        raise LocalError("agents that average their estimates need the same arms: leave the arms of agents out")
+    places = {arm: place for place, arm in enumerate(sorted(node.arms))}
+    return {arm: places[arm] for arm in node.arms}
 
 
 def step_of(graph: Sequence[Sequence[int]]) -> float:

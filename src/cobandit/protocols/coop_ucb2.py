@@ -19,7 +19,7 @@ Arguments of logarithms are at least 2.
 import math
 from typing import Any
 
-from cobandit.protocols.consensus import Rounds, Vector, mixed, step_of
+from cobandit.protocols.consensus import Rounds, Vector, mixed, places_of, step_of
 from cobandit.protocols.node import Node, best_arm
 from cobandit.protocols.plug_in import About
 from cobandit.values.checks import check_positive
@@ -57,7 +57,7 @@ class CoopUcb2:
             raise LocalError(f"eta must be between 0 and 4, not {eta!r}")
         check_positive("sigma", sigma)
         self.node, self.gamma, self.eta, self.sigma = node, gamma, eta, sigma
-        self._place = {arm: place for place, arm in enumerate(node.arms)}
+        self._place = places_of(node)
         self._step = step_of(node.graph())
         self._told: Vector = [0.0] * (2 * len(node.arms))
         """What it sent in this slot: counts, then sums."""

@@ -24,7 +24,7 @@ alpha and a, as at the paper's beginning. Rewards are 0 or 1, so sigma is 1/2 by
 import math
 from typing import Any
 
-from cobandit.protocols.consensus import Rounds, mixed, second_eigenvalue, step_of
+from cobandit.protocols.consensus import Rounds, mixed, places_of, second_eigenvalue, step_of
 from cobandit.protocols.node import Node, best_arm
 from cobandit.protocols.plug_in import About
 from cobandit.values.checks import check_positive
@@ -63,7 +63,7 @@ class Dducb:
         check_positive("sigma", sigma)
         self.node, self.eta, self.sigma = node, eta, sigma
         graph = node.graph()
-        self._place = {arm: place for place, arm in enumerate(node.arms)}
+        self._place = places_of(node)
         self._step, self._lambda = step_of(graph), second_eigenvalue(graph)
         self.stage = _stage_of(node.agents, epsilon, self._lambda)
         self._weights = _weights(self.stage, self._lambda)
@@ -126,7 +126,7 @@ class Dducb:
         if count <= 0.0:
             return math.inf
         log = math.log(max(2, agents * self._counted))
-        return reward_sum / count + math.sqrt(2.0 * self.eta * self.sigma**2 * log / (agents * count))
+        return reward_sum / count + math.sqrt(2.0 * self.eta * (self.sigma * self.sigma) * log / (agents * count))
 
 
 def _stage_of(agents: int, epsilon: float, eigenvalue: float) -> int:

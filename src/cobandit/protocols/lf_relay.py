@@ -58,6 +58,8 @@ class LeaderRelay:
         check_whole("batches", batches, 0)
         if not node.is_mesh:
             raise LocalError("LF-Relay needs agents that all talk to each other: leave the topology out")
+        if not node.has_same_arms:
+            raise LocalError("LF-Relay needs agents that can all lead: leave the arms of agents out")
         self.node = node
         self._play = LeaderFollower(node)
         self._batch = max(1, node.horizon // (batches or 64 * node.agents**3))
@@ -116,9 +118,7 @@ def odds(losses: Sequence[float], rate: float) -> list[float]:
     >>> [round(one, 3) for one in odds([0.0, 0.0, 0.0], rate=1.0)]
     [0.333, 0.333, 0.333]
     """
-    x = (
-        min(losses) - 2.0 * math.sqrt(len(losses)) / rate
-    )  # there the sum is at most 1: Newton's steps go up to the root
+    x = min(losses) - 2.0 / rate  # there the sum is at least 1, and convex in x: Newton's steps go down to the root
     for _ in range(_STEPS):
         weights = [4.0 / (rate * (loss - x)) ** 2 for loss in losses]
         excess = math.fsum(weights) - 1.0

@@ -64,6 +64,7 @@ class Place(NamedTuple):
     graph: Callable[[], tuple[tuple[int, ...], ...]] = tuple
     """Returns the neighbours of every node."""
     is_mesh: bool = True
+    has_same_arms: bool = True
 
 
 class Node:
@@ -91,6 +92,8 @@ class Node:
         """Who observed what. Own pulls are counted in it before `observed`."""
         self.is_mesh = place.is_mesh
         """Whether all nodes talk to each other, so that nothing needs to be passed on."""
+        self.has_same_arms = place.has_same_arms
+        """Whether all agents have the same arms, in whatever order."""
         self.graph = place.graph
         """Returns the neighbours of every node, for protocols whose agents know the whole network."""
         self.wake_at: int | None = None

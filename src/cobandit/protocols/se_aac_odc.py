@@ -11,8 +11,9 @@ No code is public; the rule is from the authors' slides (8 to 10).
     if the pulled arm is alpha times as accurate, ...      `aac.py`, with what the slides leave open
 
 Deviations: an agent that hears of an elimination drops the arm too, and does not pass that on (on a graph each agent
-draws its own conclusion, as with AAE). The last candidate stays. Round-robin continues after the arm that was pulled
-last, in the order of the arm set.
+draws its own conclusion, as with AAE). Where agents have different arms it does not drop it: the sender may have ruled
+the arm out because of one that the receiver does not have. The last candidate stays. Round-robin continues after the
+arm that was pulled last, in the order of the arm set.
 """
 
 from typing import Any
@@ -68,9 +69,10 @@ class EliminateAdaptively:
 
     def received(self, sender: int, message: Any) -> None:
         """Drop an arm, or handle a message of AAC."""
+        candidates = self.node.policy.candidates
         if not isinstance(message, str):
             self._sharing.received(sender, message)
-        elif message in self.node.policy.candidates and len(self.node.policy.candidates) > 1:
+        elif self.node.has_same_arms and message in candidates and len(candidates) > 1:
             self.node.policy.eliminate(message)
 
     def _eliminate(self) -> list[Arm]:

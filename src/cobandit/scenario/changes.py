@@ -29,6 +29,9 @@ USUAL_STEPS = 1_000
 STEPS_PER_PERIOD = 100
 """The default number of steps of a sine in each of its periods."""
 
+FAR = 2.0**65
+"""No course has as many slots, nor as many radians."""
+
 Means = tuple[float, ...]
 
 
@@ -146,6 +149,8 @@ class Sinusoid:
     def __post_init__(self) -> None:
         keep_plain(self, "amplitudes", "period", "phases", "every")
         check_positive("the period of a sine", self.period)
+        if not math.isfinite(FAR / self.period):
+            raise LocalError(f"a sine cannot turn as fast as with period = {self.period!r}: take a larger period")
         _check_every(self.every)
 
     def course(self, means: Means, horizon: int) -> Iterator[tuple[int, Sequence[float]]]:

@@ -333,7 +333,9 @@ def _partition(table: Table, agent_count: int) -> Partition:
         for side in ("senders", "receivers")
     ]
     stop = table.whole("stop", start + 1, LONGEST_HORIZON)
-    return Partition(start, stop, sides[0], sides[1], one_way=table.truth("one_way", default=False))
+    one_way = table.truth("one_way", default=False)
+    with located(table.path):
+        return Partition(start, stop, sides[0], sides[1], one_way)
 
 
 def _threshold(sharing: Table) -> Threshold:

@@ -161,6 +161,8 @@ def read_toml(path: Path | str, understand: Understand[Understood_co]) -> Unders
         content = tomllib.loads(read_bytes(path).decode("utf-8-sig"))  # some editors add a byte-order mark
     except OSError as error:
         raise LocalError(f"cannot read {path}: {error.strerror or error}") from error
+    except LocalError:
+        raise
     except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
         raise LocalError(f"{path} is not valid TOML: {error}") from error
     try:
@@ -175,11 +177,14 @@ def read_bytes(path: Path | str) -> bytes:
     """Return the content of a file, unless it is unreasonably large: a device may have no end.
 
     Raises:
-        LocalError: It is too large.
+        LocalError: It is too large, or no file can have this name.
         OSError: It cannot be read.
     """
-    with Path(path).open("rb") as file:
-        content = file.read(LARGEST_FILE + 1)
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+    except ValueError as error:
+        raise LocalError(f"cannot read {str(path)!r}: {error}") from error
     if len(content) > LARGEST_FILE:
         raise LocalError(f"{path} has more than {LARGEST_FILE:,} bytes: name a smaller file")
     return content

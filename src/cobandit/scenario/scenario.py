@@ -257,6 +257,12 @@ class Scenario:
         """The number of agents and relays. Relays' positions come after the agents'."""
         return len(self.agents) + self.relay_count
 
+    @cached_property
+    def has_same_arms(self) -> bool:
+        """Whether all agents have the same arms, in whatever order."""
+        given = {self.arms.names if own is None else own for own in {agent.arms for agent in self.agents}}
+        return len({frozenset(own) for own in given}) == 1
+
     def arms_of(self, agent: int) -> tuple[Arm, ...]:
         """Return the arms that an agent can pull."""
         own = self.agents[agent].arms if agent < len(self.agents) else None
@@ -346,7 +352,8 @@ def place_of(scenario: Scenario, position: int, names: Sequence[str], chance_key
     peers = tuple(scenario.peers_of(position))
     arms = scenario.arms_of(position)
     is_mesh = scenario.layout is None
-    return Place(position, names, len(scenario.agents), peers, arms, scenario.horizon, chance_key, graph, is_mesh)
+    agents, same = len(scenario.agents), scenario.has_same_arms
+    return Place(position, names, agents, peers, arms, scenario.horizon, chance_key, graph, is_mesh, same)
 
 
 def check_slot(what: str, value: int) -> None:

@@ -121,6 +121,11 @@ class Sine:
         if not (is_number(self.phase) and math.isfinite(self.phase)):
             raise LocalError(f"phase must be a number, not {self.phase!r}")
         check_positive("slots_per_radian", self.slots_per_radian)
+        if not math.isfinite(self.phase + NEVER / self.slots_per_radian):
+            raise LocalError(
+                f"a sine cannot turn as fast as with slots_per_radian = {self.slots_per_radian!r} and phase = "
+                f"{self.phase!r}: take a larger slots_per_radian, or a smaller phase"
+            )
 
     def clock(self, keys: ClockKeys) -> Clock:
         """Return a clock."""

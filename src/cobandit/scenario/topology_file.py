@@ -85,7 +85,8 @@ def _graph(table: Table, kind: str, agents: int, folder: Path) -> Callable[[], G
         return partial(Graph.random, agents, degree, seed=table.whole("seed", 0, LARGEST_SEED, default=0))
     if table.one_of(("file", "edges")) == "file":
         return partial(Graph.from_csv, folder / table.text("file"))
-    return partial(Graph, tuple(_edge(path, edge, agents) for path, edge in table.rows("edges", "pairs of agents")))
+    given = table.rows("edges", "pairs of agents", may_be_empty=agents == 1)  # one agent has nobody to talk to
+    return partial(Graph, tuple(_edge(path, edge, agents) for path, edge in given))
 
 
 def _edge(path: str, value: object, agents: int) -> tuple[int, int]:

@@ -68,7 +68,7 @@ def shares_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> fl
     if why_theorem_2_is_silent(scenario):
         return None
     sets = None
-    if not _have_same_arms(scenario):
+    if not scenario.has_same_arms:
         if len(scenario.agents) > MOST_AGENTS_BY_PAIR:
             return None
         place = {arm: position for position, arm in enumerate(scenario.arms.names)}
@@ -95,7 +95,7 @@ def regret_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> fl
         return None
     threshold, policy = scenario.exchange.threshold, scenario.policy
     is_small = isinstance(threshold, Constant) or len(scenario.agents) <= MOST_AGENTS_BY_PAIR
-    if not (_is_printed(scenario) and is_bounded(threshold) and is_small and _have_same_arms(scenario)):
+    if not (_is_printed(scenario) and is_bounded(threshold) and is_small and scenario.has_same_arms):
         return None
     if not (isinstance(policy, BuiltIn) and policy.name in ("ucb", "aae") and policy.exploration >= LEAST_ALPHA):
         return None
@@ -117,7 +117,7 @@ def regret_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> fl
 
 def immediate_shares(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> float | None:
     """Return what immediate broadcast would have sent: the mean over trials; `None` if arms or a topology differ."""
-    if scenario.topology is not None or not _have_same_arms(scenario):
+    if scenario.topology is not None or not scenario.has_same_arms:
         return None
     return statistics.fmean(immediate_share_count(trial) for trial in decisions)
 
@@ -127,8 +127,3 @@ def _is_printed(scenario: Scenario) -> bool:
     is_bounded = 1 in protocol_of(scenario.exchange.rules).theorems
     is_paper = is_bounded and scenario.exchange.retry is None and scenario.faults.are_none and not scenario.topology
     return is_paper and not any(agent.absences for agent in scenario.agents)
-
-
-def _have_same_arms(scenario: Scenario) -> bool:
-    first = set(scenario.arms_of(0))
-    return all(set(scenario.arms_of(agent)) == first for agent in range(1, len(scenario.agents)))

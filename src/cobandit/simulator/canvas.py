@@ -7,6 +7,7 @@ only inside its functions, because the core does not need it.
 import base64
 import io
 import re
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -117,7 +118,10 @@ def _drawn(
         figure = Figure(figsize=(width, height), layout="constrained")
         draw(figure)
         file = io.BytesIO()
-        figure.savefig(file, **saved)
+        with warnings.catch_warnings():
+            if saved["format"] == "svg":  # text stays text: the page's reader has the letters that are missing here
+                warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+            figure.savefig(file, **saved)
     return file.getvalue()
 
 

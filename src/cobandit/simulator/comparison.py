@@ -74,8 +74,11 @@ def compare(one: str, other: str, quantity: str, ones: Sequence[float], others: 
     """Compare the measurements of two scenarios, trial by trial.
 
     Raises:
-        LocalError: There are fewer than two trials.
+        LocalError: There are fewer than two trials, or nobody knows the quantity of one of them.
     """
+    for name, values in ((one, ones), (other, others)):
+        if any(map(math.isnan, values)):
+            raise LocalError(f"{quantity} of {name!r} is unknown, so it cannot be compared: take another quantity")
     if len(ones) < 2 or len(ones) != len(others):
         raise LocalError(f"a comparison takes at least two trials of each, not {len(ones)} and {len(others)}")
     differences = [a - b for a, b in zip(ones, others, strict=True)]

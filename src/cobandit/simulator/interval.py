@@ -38,13 +38,16 @@ def estimate(values: Sequence[float], *, least: float | None = None) -> Estimate
     Args:
         values: The measurement of each trial.
         least: A lower bound of the quantity: a count is never negative. The interval is cut there; it still covers the
-            true mean as often.
+            true mean as often. It is not cut if a trial is below it: regret against the best fixed arm may be negative
+            where means change.
 
     >>> three = estimate([1.0, 2.0, 3.0])
     >>> three.mean, three.sd, round(three.low, 3), round(three.high, 3)
     (2.0, 1.0, -0.484, 4.484)
     >>> estimate([0.0, 1.0, 2.0], least=0.0).low
     0.0
+    >>> round(estimate([-1.0, -2.0, -3.0], least=0.0).low, 3)
+    -4.484
     >>> estimate([5.0])
     Estimate(mean=5.0, sd=None, low=None, high=None)
     """
@@ -53,7 +56,7 @@ def estimate(values: Sequence[float], *, least: float | None = None) -> Estimate
         return Estimate(mean, None, None, None)
     sd = statistics.stdev(values)
     half = t_quantile(len(values) - 1) * sd / math.sqrt(len(values))
-    low = mean - half if least is None else max(least, mean - half)
+    low = mean - half if least is None or min(values) < least else max(least, mean - half)
     return Estimate(mean, sd, low, mean + half)
 
 

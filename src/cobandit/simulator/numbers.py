@@ -4,6 +4,9 @@ import math
 
 from cobandit.simulator.interval import Estimate, half_width
 
+UNKNOWN = "unknown"
+"""What stands for a quantity that nobody knows: staleness, where agents tell each other no observations."""
+
 
 def number(value: float) -> str:
     """Return a number with as many digits as are useful.
@@ -29,7 +32,7 @@ def digits(one: Estimate) -> int:
 
 def mean(one: Estimate) -> str:
     """Return the mean; `unknown` for an unknown quantity."""
-    return "unknown" if math.isnan(one.mean) else f"{one.mean:,.{digits(one)}f}"
+    return UNKNOWN if math.isnan(one.mean) else f"{one.mean:,.{digits(one)}f}"
 
 
 def low_to_high(one: Estimate) -> str:

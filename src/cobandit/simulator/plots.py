@@ -53,7 +53,7 @@ def draw_on(
     if "y" in log:
         _log_from_zero(axes, "y", means)
     else:
-        axes.set_ylim(bottom=0)
+        _from_zero(axes)
 
 
 def draw_agents(axes: Axes, scenarios: Sequence[str], agents: pd.DataFrame, most: int) -> None:
@@ -76,7 +76,7 @@ def draw_agents(axes: Axes, scenarios: Sequence[str], agents: pd.DataFrame, most
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.yaxis.set_major_formatter(_with_commas)
     axes.set_ylabel("regret (reward lost)\nmean and 95 % interval")
-    axes.set_ylim(bottom=0)
+    _from_zero(axes)
     axes.legend()
 
 
@@ -125,6 +125,12 @@ def dominated(means: "dict[str, tuple[float, float]]") -> set[str]:
     }
 
 
+def _from_zero(axes: Axes) -> None:
+    """Begin an axis at zero, unless something is below: regret may be, where means change."""
+    if axes.dataLim.y0 >= 0.0:
+        axes.set_ylim(bottom=0)
+
+
 def _log_from_zero(axes: Axes, name: str, means: Iterable[float]) -> None:
     """Make an axis logarithmic; if a mean is zero, linear up to one. An interval may extend beyond the axis at zero."""
     axis, (low, high) = (axes.xaxis, axes.dataLim.intervalx) if name == "x" else (axes.yaxis, axes.dataLim.intervaly)
@@ -135,7 +141,7 @@ def _log_from_zero(axes: Axes, name: str, means: Iterable[float]) -> None:
         mark_powers(axis, low, high)
     else:
         getattr(axes, f"set_{name}scale")("symlog", linthresh=1.0, linscale=0.4)
-        getattr(axes, f"set_{name}lim")(-0.2, max(1.0, high) * 1.6)
+        getattr(axes, f"set_{name}lim")(min(-0.2, low * 1.6), max(1.0, high) * 1.6)
         axis.set_major_formatter(_with_commas)
 
 

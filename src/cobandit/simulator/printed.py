@@ -3,11 +3,12 @@
 This file owns layout. All numbers are estimates from `Results`.
 """
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cobandit.simulator.interval import Estimate, half_width
-from cobandit.simulator.numbers import decimals
+from cobandit.simulator.numbers import UNKNOWN, decimals
 from cobandit.values.errors import LocalError
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ def _cells(results: "Results", quantities: Sequence[str], sign: str) -> tuple[li
 
 def _cell(one: Estimate, sign: str) -> str:
     half = half_width(one)
+    if math.isnan(one.mean):
+        return UNKNOWN
     if half is None:
         return f"{one.mean:,.{decimals(one.mean)}f}"
     digits = decimals(one.mean, half)

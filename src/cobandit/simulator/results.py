@@ -174,7 +174,10 @@ class Results:
         return tuple(quantity for quantity in QUANTITIES if quantity in self.trials)
 
     def estimate(self, scenario: str, quantity: str) -> Estimate:
-        """Return a quantity's mean over trials. Only realised regret and its interval can be negative."""
+        """Return a quantity's mean over trials.
+
+        Only realised regret can be negative, and, where means change, group regret; other intervals end at zero.
+        """
         least = None if quantity == "realised_regret" else 0.0
         return estimate(self.trial_values(scenario, quantity), least=least)
 

@@ -81,6 +81,7 @@ def best_epoch_length(horizon: int, changes: int, *, decisions_per_slot: float, 
     1000.0
     """
     check_whole("the horizon", horizon, 1)
+    check_whole("how often the arms change", changes, 0)
     if changes < 1:
         raise LocalError("without a change the best epoch is the whole run")
     check_positive("the decisions per slot", decisions_per_slot)

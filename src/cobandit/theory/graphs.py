@@ -12,6 +12,7 @@ from cobandit.core.thresholds import Threshold
 from cobandit.theory.communication import ucb_share_counts
 from cobandit.theory.gaps import aae_observations, ucb_observations
 from cobandit.values.checks import check_positive, check_whole, plain_arguments
+from cobandit.values.errors import LocalError
 
 Edge = tuple[int, int]
 
@@ -23,12 +24,16 @@ def graph_share_bounds(edges: Sequence[Edge], decisions: Sequence[int], threshol
     n and n' are the observations that one end can have that are new to the other: all except the receiving end's own
     or, if the edge is the only connection between two parts of the graph, those of the sending part.
 
+    Raises:
+        LocalError: An edge names an agent that there is not, or leads nowhere, or is there twice.
+
     >>> from cobandit.core import Constant
     >>> graph_share_bounds([(0, 1), (1, 2)], [10, 3, 4], Constant(1))  # a path: 10 against 7, and 13 against 4
     [15, 9]
     >>> graph_share_bounds([(0, 1), (1, 2), (0, 2)], [10, 3, 4], Constant(1))  # a ring: 7 against 14, 13 and 13
     [15, 27, 15]
     """
+    _check_edges(edges, len(decisions))
     total = sum(decisions)
     sides = []
     for one, other in edges:
@@ -51,6 +56,19 @@ def graph_share_bound(edges: Sequence[Edge], decisions: Sequence[int], threshold
     24
     """
     return sum(graph_share_bounds(edges, decisions, threshold))
+
+
+def _check_edges(edges: Sequence[Edge], agents: int) -> None:
+    seen: set[Edge] = set()
+    for one, other in edges:
+        for agent in (one, other):
+            check_whole("an agent of an edge", agent, 0, agents - 1)
+        if one == other:
+            raise LocalError(f"agent {one} cannot have an edge to itself")
+        edge = (min(one, other), max(one, other))
+        if edge in seen:
+            raise LocalError(f"the edge between {edge[0]} and {edge[1]} is given twice: name it once")
+        seen.add(edge)
 
 
 def _part(edges: Sequence[Edge], one: int, other: int) -> set[int]:
@@ -89,10 +107,17 @@ def graph_arrival(
     Returns:
         The slot; `None` if the agents do not decide often enough.
 
+    Raises:
+        LocalError: The path names an agent that has no slots, or a threshold is below one.
+
     >>> graph_arrival([0, 1, 2], [[0, 1, 2, 3], [5, 6, 7, 8], [0, 9, 10]], 2, start=0)  # 6 for the first hop, then 10
     10
     """
     check_whole("delay", delay, 0)
+    for agent in path:
+        check_whole("an agent of the path", agent, 0, len(slots) - 1)
+    for threshold in (largest,) if isinstance(largest, int) else largest:
+        check_whole("the largest threshold", threshold, 1)
     now = start
     for here, there in pairwise(path):
         needed = [(agent, largest if isinstance(largest, int) else largest[agent]) for agent in (here, there)]

@@ -68,7 +68,7 @@ def fill_wiring(scenario: Scenario, members: Table, arm_sets: Table, *, room: in
     pairs = _pairs(scenario)
     if hubs * count * arms >= 2**40:
         raise LocalError(f"{hubs} rows for each of {count} agents and {arms} arms do not fit any memory")
-    logs = hubs if hubs > 1 else 0
+    logs = hubs if hubs > 1 or not known else 0  # a relay without others tells nobody what changed
     log_room = ring_room(max(1, min(room * _FIRST_LOG[type(topology)], decisions + 1)))
     parcel_room = room * _FIRST_PARCELS
     if scenario.delay and known:
