@@ -1,9 +1,12 @@
 """One fleet, many bandits: what people do with bandits that have names, through the public door, over memory."""
 
+import asyncio
 import itertools
+import math
 import pickle
 import time
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +148,21 @@ def test_an_id_says_bandit_and_segment_and_counts_once_wherever_it_is_brought(co
     assert one.update(decision.id, 1.0) is Taken.COUNTED_BEFORE
     assert first.update(decision, 1.0) is Taken.COUNTED_BEFORE
     eventually(lambda: counts(second, "de") == {decision.arm: 1})
+
+
+@pytest.mark.parametrize("wrong", ["12", "abc", None, [1], 1j, 10**400, math.nan, math.inf, Decimal("sNaN")])
+def test_what_is_no_number_rewards_nobody_although_the_bandit_is_not_declared_where_it_is_brought(
+    connect: Callable[..., Member], wrong: Any
+) -> None:
+    one, other = connect("one"), connect("other")
+    token = home_of(one).select_arm().id
+    with pytest.raises(LocalError, match="a reward must be a finite number, not "):
+        other.update(token, wrong)
+    with pytest.raises(LocalError, match="a reward must be a finite number, not "):
+        asyncio.run(other.updated(token, wrong))
+    assert other.update(token, True) is Taken.ON_ITS_WAY
+    eventually(lambda: other.statistics().rewards_brought == 1)
+    assert one.update(token, 0.0) is Taken.COUNTED_BEFORE
 
 
 def test_a_restart_keeps_bandits_segments_and_open_decisions(connect: Callable[..., Member], tmp_path: Path) -> None:
