@@ -1,6 +1,7 @@
 """Members of one process: frames are handed over on the event loop, in order, without loss."""
 
 import asyncio
+import os
 
 from cobandit.live.transports.base import Inbox, Transport, hears
 from cobandit.values.errors import LocalError
@@ -20,6 +21,9 @@ _HUBS: dict[str, Hub] = {}
 def hub(name: str) -> Hub:
     """Return the hub of this name in this process; made when it is first asked for."""
     return _HUBS.setdefault(name, Hub())
+
+
+os.register_at_fork(after_in_child=_HUBS.clear)  # their loop has stayed with the parent: nobody is there any more
 
 
 class MemoryTransport(Transport):
