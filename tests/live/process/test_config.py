@@ -175,6 +175,10 @@ def test_a_relay_is_no_leaf_and_computes_no_odds_unless_it_decides() -> None:
             "url must be an address that begins with tls://, nats://, mqtt://, mqtts://, udp://, not 'http://n'",
         ),
         (
+            {"url": "nats://[::1"},
+            "url must be an address that begins with tls://, nats://, mqtt://, mqtts://, udp://, not 'nats://[::1'",
+        ),
+        (
             {"url": "memory://x"},
             "url must be an address that begins with tls://, nats://, mqtt://, mqtts://, udp://, not 'memory://x'",
         ),
