@@ -213,10 +213,10 @@ def look_at_state(options: Options, layout: Layout = PRESENT.layout) -> None:
     Raises:
         LocalError: It could not, or something in the file is damaged or missing.
     """
-    from cobandit.live.store.sqlite_journal import check_whole, read_stored  # noqa: PLC0415
+    from cobandit.live.store.sqlite_journal import check_whole, checked_place, read_stored  # noqa: PLC0415
 
     assert options.state is not None
-    journal, path = MemoryJournal(), Path(options.state)
+    journal, path = MemoryJournal(), checked_place(Path(options.state))
     if path.is_file() and path.stat().st_size:  # an empty one is as good as none
         check_whole(path)
         journal.name = f"the state {path}"

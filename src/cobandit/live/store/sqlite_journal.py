@@ -60,7 +60,7 @@ class SqliteJournal(Journal):
     """
 
     def __init__(self, path: str | Path, *, log_limit: int = LOG_LIMIT, layout: Layout = LAYOUT) -> None:
-        self.path = _no_folder(Path(path))
+        self.path = checked_place(Path(path))
         self.name = f"the state {path}"
         self._layout = layout
         self._log_limit = log_limit
@@ -371,14 +371,21 @@ def _make(path: Path) -> bool:
     return True
 
 
-def _no_folder(path: Path) -> Path:
+def checked_place(path: Path) -> Path:
+    """Return where a state file is, or may be.
+
+    Raises:
+        LocalError: A folder is there, or something else that is no file.
+    """
     if path.is_dir():
         raise LocalError(f"{path} is a folder: name a state file, such as {path / 'NAME.db'}")
+    if path.exists() and not path.is_file():  # a device, or a pipe
+        raise LocalError(f"{path} is no file: name a state file, such as {path.with_name('NAME.db')}")
     return path
 
 
 def _existing(path: str | Path) -> Path:
-    if not _no_folder(Path(path)).is_file():
+    if not checked_place(Path(path)).is_file():
         raise LocalError(f"there is no journal at {path}: name the state file of a member")
     return Path(path)
 
