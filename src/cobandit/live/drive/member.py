@@ -38,7 +38,6 @@ from cobandit.values.checks import (
     check_finite,
     check_positive,
     check_probability,
-    check_text,
     is_number,
     plain,
     plain_arguments,
@@ -345,7 +344,6 @@ class Member:
         What it observed stays. If it is heard again, all is as before: nothing is lost or counted twice. Members that
         said farewell are forgotten without this, and those that were not heard for `forget_after`.
         """
-        check_text("the name of a member", name)
         self._change(lambda: self._node.machine.operations.set_gone(name))
 
     @plain_arguments
