@@ -375,11 +375,17 @@ def checked_place(path: Path) -> Path:
     """Return where a state file is, or may be.
 
     Raises:
-        LocalError: A folder is there, or something else that is no file.
+        LocalError: A folder is there, or something else that is no file; or nobody can look.
     """
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return path
+    except OSError as error:  # the name is too long, or the folder is closed
+        raise LocalError(f"the state file {path} cannot be used: {error.strerror}") from error
     if path.is_dir():
         raise LocalError(f"{path} is a folder: name a state file, such as {path / 'NAME.db'}")
-    if path.exists() and not path.is_file():  # a device, or a pipe
+    if not path.is_file():  # a device, or a pipe
         raise LocalError(f"{path} is no file: name a state file, such as {path.with_name('NAME.db')}")
     return path
 
