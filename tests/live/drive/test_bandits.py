@@ -21,6 +21,7 @@ from cobandit.live.drive.declaring import seconds
 from cobandit.live.drive.member import Member
 from cobandit.live.drive.named_bandit import NamedBandit
 from cobandit.live.machine import bandits
+from cobandit.live.machine.guard import MAX_SESSIONS_AT_ONCE
 from cobandit.values.errors import LocalError, NotNowError
 
 QUICK = on_demand(Constant(1), loss_tolerant=RetryTimers(first=0.2, least=0.05, tick=0.2, longest=1.0))
@@ -29,13 +30,14 @@ _networks = itertools.count()
 
 
 class Clock:
-    """A real clock that a test may put forward."""
+    """A real clock that a test may put forward, and let stand for a while."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
+        self.stands_at: float | None = None
 
     def now(self) -> float:
-        return time.time() + self.ahead
+        return time.time() + self.ahead if self.stands_at is None else self.stands_at
 
     time_of_day = now
 
@@ -116,6 +118,20 @@ def test_after_a_restart_the_first_decision_of_a_segment_knows_what_the_state_kn
         decision = after.select_arm(segment)
         assert decision.propensity is not None
         assert (decision.arm, decision.propensity > 0.999) == ("A", True)
+
+
+def test_bandits_that_are_declared_in_a_row_are_announced_together(connect: Callable[..., Member]) -> None:
+    """Each begins a session, and who begins too many is not heard for a while."""
+    clock = Clock()
+    one, other = connect("one", clock=clock), connect("other", clock=clock)
+    clock.stands_at = clock.now()
+    for number in range(2 * MAX_SESSIONS_AT_ONCE):
+        one.bandit(f"bandit {number}", ["A", "B"])
+    clock.stands_at = None
+    last, theirs = home_of(one), home_of(other)
+    last.update(last.select_arm(), 1.0)
+    eventually(lambda: sum(counts(theirs).values()) == 1)
+    assert other.statistics().refused == {}
 
 
 def test_rewards_of_any_range_are_taken_and_others_are_refused_with_the_range(connect: Callable[..., Member]) -> None:

@@ -46,9 +46,15 @@ class Sending:
         """When to announce this member again; `None` for never."""
         return None if self._is_superseded else self._announce_at
 
-    def announce_soon(self) -> None:
-        """Say to everybody, with the next step, that this member is here; then again and again, ever less often."""
-        self._announce_at, self._pause = self._machine.clock.now(), FIRST_ANNOUNCEMENT
+    def announce_soon(self, within: float = 0.0) -> None:
+        """Say to everybody, with the next step, that this member is here; then again and again, ever less often.
+
+        Args:
+            within: Seconds that it may wait for more to say.
+        """
+        at = self._machine.clock.now() + within
+        self._announce_at = at if self._announce_at is None else min(at, self._announce_at)
+        self._pause = FIRST_ANNOUNCEMENT
 
     def announce_now_and_then(self) -> None:
         """Say so seldom, if it is not said anyway: or who has nothing to say would be taken to be gone."""
