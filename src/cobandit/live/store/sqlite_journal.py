@@ -75,6 +75,7 @@ class SqliteJournal(Journal):
                 self._database = _opened(self.path)
                 undo.callback(self._database.close)
                 _begin(self._database, layout)
+                self._inode = _inode(self.path)
                 self._last, self._total = _newest(self._database)
                 self.remark = self._what_is_less()
             except sqlite3.Error as error:
@@ -118,6 +119,12 @@ class SqliteJournal(Journal):
             _empty_log(self._database)
 
     def mail(self) -> list[Mail]:
+        if _inode(self.path) != self._inode:  # SQLite goes on writing to the file that nobody finds any more
+            raise LocalError(
+                f"the state file {self.path} was removed or replaced while its member runs: what it writes is lost "
+                "with its next start, but for what peers return, and rewards that are left there are not found. Put "
+                "the file back, or stop the member and start it again"
+            )
         with self._one_thread:
             try:
                 rows = self._database.execute(f"{SELECT_MAIL} LIMIT ?", (MOST_MAIL,)).fetchall()
@@ -369,6 +376,17 @@ def _make(path: Path) -> bool:
     except OSError as error:
         raise JournalError(f"the state file {path} cannot be used: {error.strerror}") from error
     return True
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    """Return which file is at a place; `None` if there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise JournalError(f"the state file {path} cannot be used: {error.strerror}") from error
+    return found.st_dev, found.st_ino
 
 
 def checked_place(path: Path) -> Path:
