@@ -119,6 +119,18 @@ def test_what_was_written_survives_a_process_that_is_killed(tmp_path: Path) -> N
     journal.close()
 
 
+def test_one_file_has_one_lock_whatever_link_leads_to_it(tmp_path: Path) -> None:
+    path, link, folder = tmp_path / "member.db", tmp_path / "link.db", tmp_path / "folder"
+    link.symlink_to(path)  # before there is a file, too
+    folder.symlink_to(tmp_path)
+    for first, second in ((path, link), (link, path), (folder / "link.db", path)):
+        journal = SqliteJournal(first)
+        with pytest.raises(StateInUseError, match="another process runs with the state file"):
+            SqliteJournal(second)
+        journal.close()
+    assert not (tmp_path / "link.db.lock").exists()
+
+
 def test_other_processes_leave_mail_while_a_member_runs(tmp_path: Path) -> None:
     path = tmp_path / "member.db"
     journal = SqliteJournal(path)
