@@ -218,6 +218,28 @@ def test_others_start_from_a_snapshot(state: Path, tmp_path: Path, capsys: pytes
     assert sorted(path.name for path in tmp_path.iterdir() if "start" in path.name) == ["start"]
 
 
+@pytest.mark.usefixtures("decisions")
+@pytest.mark.parametrize(
+    ("out", "complaint"),
+    [
+        (".", ". is a folder: name a file in it with --out"),
+        ("/", "/ is a folder: name a file in it with --out"),
+        ("none/start", "none/start cannot be written: No such file or directory"),
+    ],
+)
+def test_where_no_snapshot_can_be_written_is_said_in_words(
+    out: str,
+    complaint: str,
+    state: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["snapshot", str(state), "--out", out]) == 2
+    assert capsys.readouterr().err == f"cobandit: {complaint}\n"
+
+
 @pytest.mark.parametrize("command", [["log"], ["snapshot", "--out", "x"]])
 def test_a_state_that_is_not_there_is_named(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]

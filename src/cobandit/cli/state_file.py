@@ -192,11 +192,15 @@ def _snapshot(options: argparse.Namespace) -> int:
 
 def _write_anew(path: Path, content: bytes, option: str) -> None:
     """Write a file so that readers never see half of it, and never overwrite an existing one."""
+    if path.is_dir():  # "." has no name to put a draft beside
+        raise LocalError(f"{path} is a folder: name a file in it with {option}")
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         draft.write_bytes(content)
         os.link(draft, path)
     except FileExistsError as error:
         raise LocalError(f"{path} already exists: remove it first, or choose another with {option}") from error
+    except OSError as error:
+        raise LocalError(f"{path} cannot be written: {error.strerror}") from error
     finally:
         draft.unlink(missing_ok=True)

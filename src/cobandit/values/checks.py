@@ -98,6 +98,12 @@ def check_time(now: object) -> None:
         raise LocalError(f"now must be a finite number, not {now!r}")
 
 
+def check_finite(what: str, value: object) -> None:
+    """Raise `LocalError` unless the value is a finite number."""
+    if not (is_number(value) and -sys.float_info.max <= value <= sys.float_info.max):  # type: ignore[operator]
+        raise LocalError(f"{what} must be a finite number, not {value!r}")
+
+
 def check_positive(what: str, value: object) -> None:
     """Raise `LocalError` unless the value is a positive, finite number."""
     if not (is_number(value) and 0.0 < value <= sys.float_info.max):  # type: ignore[operator]

@@ -176,6 +176,8 @@ def test_whoever_cannot_ask_is_told_why(member: Callable[[str], Identity], tmp_p
         Asker("tls://0.0.0.0:0", group="homepage", keys=member("operator").path)
     with pytest.raises(LocalError, match="is not an address: it must begin with"):
         Asker("homepage", group="homepage")
+    with pytest.raises(LocalError, match="is not an address: it must begin with"):
+        Asker("nats://[::1", group="homepage")  # the bracket is not closed
     with pytest.raises(LocalError, match=r"cannot read the key file .*none\.pem"):
         Asker("tls://127.0.0.1:7000", group="homepage", keys=tmp_path / "none.pem")
     other = Asker("tls://127.0.0.1:7000", group="other", keys=member("operator").path)

@@ -1,9 +1,12 @@
 """One fleet, many bandits: what people do with bandits that have names, through the public door, over memory."""
 
+import asyncio
 import itertools
+import math
 import pickle
 import time
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from cobandit.live.drive.declaring import seconds
 from cobandit.live.drive.member import Member
 from cobandit.live.drive.named_bandit import NamedBandit
 from cobandit.live.machine import bandits
+from cobandit.live.machine.guard import MAX_SESSIONS_AT_ONCE
 from cobandit.values.errors import LocalError, NotNowError
 
 QUICK = on_demand(Constant(1), loss_tolerant=RetryTimers(first=0.2, least=0.05, tick=0.2, longest=1.0))
@@ -26,13 +30,14 @@ _networks = itertools.count()
 
 
 class Clock:
-    """A real clock that a test may put forward."""
+    """A real clock that a test may put forward, and let stand for a while."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
+        self.stands_at: float | None = None
 
     def now(self) -> float:
-        return time.time() + self.ahead
+        return time.time() + self.ahead if self.stands_at is None else self.stands_at
 
     time_of_day = now
 
@@ -115,6 +120,20 @@ def test_after_a_restart_the_first_decision_of_a_segment_knows_what_the_state_kn
         assert (decision.arm, decision.propensity > 0.999) == ("A", True)
 
 
+def test_bandits_that_are_declared_in_a_row_are_announced_together(connect: Callable[..., Member]) -> None:
+    """Each begins a session, and who begins too many is not heard for a while."""
+    clock = Clock()
+    one, other = connect("one", clock=clock), connect("other", clock=clock)
+    clock.stands_at = clock.now()
+    for number in range(2 * MAX_SESSIONS_AT_ONCE):
+        one.bandit(f"bandit {number}", ["A", "B"])
+    clock.stands_at = None
+    last, theirs = home_of(one), home_of(other)
+    last.update(last.select_arm(), 1.0)
+    eventually(lambda: sum(counts(theirs).values()) == 1)
+    assert other.statistics().refused == {}
+
+
 def test_rewards_of_any_range_are_taken_and_others_are_refused_with_the_range(connect: Callable[..., Member]) -> None:
     bandit = connect("one").bandit("profit", ["A", "B"], rewards=(-50, 200), policy="ucb")
     for reward in (-50, 200, 12.5):
@@ -145,6 +164,21 @@ def test_an_id_says_bandit_and_segment_and_counts_once_wherever_it_is_brought(co
     assert one.update(decision.id, 1.0) is Taken.COUNTED_BEFORE
     assert first.update(decision, 1.0) is Taken.COUNTED_BEFORE
     eventually(lambda: counts(second, "de") == {decision.arm: 1})
+
+
+@pytest.mark.parametrize("wrong", ["12", "abc", None, [1], 1j, 10**400, math.nan, math.inf, Decimal("sNaN")])
+def test_what_is_no_number_rewards_nobody_although_the_bandit_is_not_declared_where_it_is_brought(
+    connect: Callable[..., Member], wrong: Any
+) -> None:
+    one, other = connect("one"), connect("other")
+    token = home_of(one).select_arm().id
+    with pytest.raises(LocalError, match="a reward must be a finite number, not "):
+        other.update(token, wrong)
+    with pytest.raises(LocalError, match="a reward must be a finite number, not "):
+        asyncio.run(other.updated(token, wrong))
+    assert other.update(token, True) is Taken.ON_ITS_WAY
+    eventually(lambda: other.statistics().rewards_brought == 1)
+    assert one.update(token, 0.0) is Taken.COUNTED_BEFORE
 
 
 def test_a_restart_keeps_bandits_segments_and_open_decisions(connect: Callable[..., Member], tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from cobandit.live.machine import outbox
 from cobandit.live.status.statistics import Statistics
 from cobandit.live.store.sqlite_journal import SqliteJournal
 from cobandit.live.store.state_lock import StateInUseError, StateLock
-from cobandit.live.transports.memory import MemoryTransport
+from cobandit.live.transports.memory import MemoryTransport, hub
 from cobandit.policies import UCB, Policy
 from cobandit.values.errors import LocalError
 from lab.servers import free_port
@@ -983,6 +983,22 @@ def test_a_forked_child_is_told_to_open_its_own(connect: Callable[..., Member]) 
     child.join(WITHIN)
     assert "was opened before this process was forked" in answers.get()
     assert ann.select_arm().arm in ann.arms
+
+
+def _say_who_is_there_in_a_child(answers: "multiprocessing.queues.SimpleQueue[list[tuple[str, str]]]") -> None:
+    answers.put(list(hub("forked").members))
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_members_of_the_parent_are_not_there_in_a_forked_child(connect: Callable[..., Member]) -> None:
+    connect(url="memory://forked")
+    assert list(hub("forked").members) == [("tested", "ann")]
+    context = multiprocessing.get_context("fork")
+    answers = context.SimpleQueue()
+    child = context.Process(target=_say_who_is_there_in_a_child, args=(answers,))
+    child.start()
+    child.join(WITHIN)
+    assert answers.get() == []
 
 
 def test_a_member_of_its_own_policy(connect: Callable[..., Member]) -> None:

@@ -55,8 +55,8 @@ def member() -> Iterator[Member]:
 
 
 def connect(**options: Any) -> Member:
-    given = {"group": "g", "name": "ann", "arms": ["A", "B"], **options}
-    return cobandit.connect(f"memory://kinds-{next(_networks)}", **given)
+    given = {"url": f"memory://kinds-{next(_networks)}", "group": "g", "name": "ann", "arms": ["A", "B"], **options}
+    return cobandit.connect(given.pop("url"), **given)
 
 
 def refused_in_words(use: Callable[[Any], Any], values: tuple[Any, ...] = WRONG) -> int:
@@ -95,11 +95,21 @@ def test_arms_without_an_order_are_refused_with_the_reason(arms: Any) -> None:
     check_kinds({"peers": arms, "relays": arms})  # whose order does not matter
 
 
-@pytest.mark.parametrize("option", ["state", "snapshot"])
+@pytest.mark.parametrize("option", ["state", "snapshot", "keys", "trust", "secret_file"])
 def test_what_is_no_path_is_refused_in_words(option: str) -> None:
     for value in (object(), 3, ["A"], "a\0b", "\ud800"):
         with pytest.raises(LocalError, match=f"{option} must be the"):
             connect(**{option: value})
+
+
+def test_texts_that_nobody_can_write_are_refused_in_words(tmp_path: Path) -> None:
+    for relay in ("", "\ud800", "x" * 301):
+        with pytest.raises(LocalError, match="relays must be names or addresses"):
+            connect(relays=[relay])
+    with pytest.raises(LocalError, match="a group's secret is no text"):
+        connect(url="nats://127.0.0.1:1", secret="\ud800" * 20)
+    with pytest.raises(LocalError, match=r"the state file .* cannot be used: File name too long"):
+        connect(state=tmp_path / ("x" * 300))
 
 
 @pytest.mark.parametrize(

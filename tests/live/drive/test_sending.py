@@ -54,3 +54,17 @@ def test_a_leaf_whose_relays_answer_announces_itself_once_and_then_seldom(monkey
     scene.sending.announce_soon()  # it is connected anew: at once, whoever answers
     scene.run(until=scene.now + 100.0)
     assert scene.announced == [100.0, 700.0, 1300.0, 1300.0]
+
+
+def test_what_is_said_within_a_moment_is_announced_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene(monkeypatch, None)
+    for _ in range(3):
+        scene.sending.announce_soon(0.5)
+        scene.sending.send(NOTHING)
+        scene.now += 0.125
+    scene.run(until=101.0)
+    assert scene.announced == [100.5]
+    scene.sending.announce_soon(0.5)
+    scene.sending.announce_soon()  # that one need not wait
+    scene.run(until=102.0)
+    assert scene.announced == [100.5, 100.5]

@@ -14,7 +14,8 @@ from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.step import Terms
 from cobandit.live.store.journal import MemoryJournal
 from cobandit.live.store.restoring import restore
-from cobandit.values.errors import UnknownError
+from cobandit.values.errors import LocalError, StateError, UnknownError
+from cobandit.values.tally import LONGEST_NAME
 
 GROUP, HOUR, DAY = "tested", 3600.0, 86_400.0
 SHARING = on_demand(Constant(1), loss_tolerant=RetryTimers(first=2.0, least=0.1, tick=60.0, longest=600.0))
@@ -229,3 +230,30 @@ def test_of_many_names_the_last_are_kept_whatever_is_heard_first() -> None:
     assert one.settings == other.settings
     assert set(one.forgotten) == {f"p{n}" for n in range(10, MAX_NAMES_TO_FORGET + 10)}
     assert str(one) == "all are lifted"
+
+
+@pytest.mark.parametrize("name", ["", "x" * (LONGEST_NAME + 1), "a\ud800"])
+def test_a_leaf_that_knows_nobody_forgets_no_name_that_others_would_refuse(name: str) -> None:
+    """They would refuse all that is set with it, for ever."""
+    clock = VirtualClock()
+    found = restore(
+        MemoryJournal(),
+        name="leaf",
+        group=GROUP,
+        arms=["A", "B"],
+        build=UCB,
+        sharing=SHARING,
+        clock=clock,
+        is_leaf=True,
+    )
+    machine = Machine(Terms("leaf", GROUP, SHARING, UCB, 30 * DAY, None, relays=("relay",)), found, clock)
+    machine.make_decider(None, seed=1, wake=lambda: None)
+    machine.introduction.introduce()
+    before = machine.controls.digest
+    with pytest.raises(LocalError, match="the name of a member must be a string of 1 to 200 bytes"):
+        machine.operations.set_gone(name)
+    with pytest.raises(StateError, match="leaf is this member itself"):
+        machine.operations.set_gone("leaf")
+    assert machine.controls.digest == before
+    machine.operations.set_gone("gone")  # it may be a leaf of the same relay
+    assert machine.controls.digest != before

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cobandit.live.auth.keys import issue, make_group
-from cobandit.live.process.config import KEYS, as_relay, check_files, config_from_mapping, read_config
+from cobandit.live.process.config import KEYS, as_relay, check_files, check_state, config_from_mapping, read_config
 from cobandit.policies import Horizon
 from cobandit.policies.registry import BuiltIn
 from cobandit.values.errors import LocalError
@@ -175,6 +175,10 @@ def test_a_relay_is_no_leaf_and_computes_no_odds_unless_it_decides() -> None:
             "url must be an address that begins with tls://, nats://, mqtt://, mqtts://, udp://, not 'http://n'",
         ),
         (
+            {"url": "nats://[::1"},
+            "url must be an address that begins with tls://, nats://, mqtt://, mqtts://, udp://, not 'nats://[::1'",
+        ),
+        (
             {"url": "memory://x"},
             "url must be an address that begins with tls://, nats://, mqtt://, mqtts://, udp://, not 'memory://x'",
         ),
@@ -286,6 +290,15 @@ def test_keys_of_another_member_are_found_before_anything_starts(tmp_path: Path)
     content = {**LEAST, "url": "tls://127.0.0.1:7000", "keys": "other.pem"}
     with pytest.raises(LocalError, match=r"^keys: .*other\.pem proves the name 'other', not 'memory'"):
         check_files(config_from_mapping(content, folder=tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("state", "complaint"),
+    [(".", r"^state: .* is a folder: name a state file"), ("/dev/null", "^state: /dev/null is no file: name a state")],
+)
+def test_a_state_that_is_no_file_is_found_before_anything_starts(state: str, complaint: str, tmp_path: Path) -> None:
+    with pytest.raises(LocalError, match=complaint):
+        check_state(config_from_mapping({**LEAST, "state": state}, folder=tmp_path))
 
 
 def test_a_secret_that_is_too_short_is_found_before_anything_starts() -> None:

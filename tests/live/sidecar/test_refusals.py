@@ -57,6 +57,13 @@ REFUSED: list[tuple[str, str, bytes | None, int, str]] = [
         409,
         "none of the arms to choose from (violet) is on offer now, only red, green, blue",
     ),
+    (
+        "POST",
+        "/v1/select",
+        b'{"segment": "de/mobile"}',
+        409,
+        "web-1 has one bandit, without segments: leave `segment` out, or use a fleet",
+    ),
     ("POST", "/v1/select-many", b'{"requests": []}', 422, "Expected `array` of length >= 1 - at `$.requests`" + SEE),
     (
         "POST",

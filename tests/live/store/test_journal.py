@@ -1,6 +1,7 @@
 """What a member keeps on its disk."""
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -118,6 +119,18 @@ def test_what_was_written_survives_a_process_that_is_killed(tmp_path: Path) -> N
     journal.close()
 
 
+def test_one_file_has_one_lock_whatever_link_leads_to_it(tmp_path: Path) -> None:
+    path, link, folder = tmp_path / "member.db", tmp_path / "link.db", tmp_path / "folder"
+    link.symlink_to(path)  # before there is a file, too
+    folder.symlink_to(tmp_path)
+    for first, second in ((path, link), (link, path), (folder / "link.db", path)):
+        journal = SqliteJournal(first)
+        with pytest.raises(StateInUseError, match="another process runs with the state file"):
+            SqliteJournal(second)
+        journal.close()
+    assert not (tmp_path / "link.db.lock").exists()
+
+
 def test_other_processes_leave_mail_while_a_member_runs(tmp_path: Path) -> None:
     path = tmp_path / "member.db"
     journal = SqliteJournal(path)
@@ -126,6 +139,22 @@ def test_other_processes_leave_mail_while_a_member_runs(tmp_path: Path) -> None:
     assert journal.mail() == [Mail(1, "d1.one", 1.0), Mail(2, "d1.two", 0.5)]
     journal.write([decided(1)], mail_done=[1])
     assert journal.mail() == [Mail(2, "d1.two", 0.5)]
+    journal.close()
+
+
+def test_a_state_file_that_was_removed_or_replaced_while_its_member_runs_is_noticed(tmp_path: Path) -> None:
+    path, aside = tmp_path / "a.db", tmp_path / "aside.db"
+    journal = SqliteJournal(path)
+    assert journal.mail() == []
+    path.rename(aside)
+    with pytest.raises(LocalError, match="was removed or replaced while its member runs"):
+        journal.mail()
+    shutil.copy(aside, path)
+    with pytest.raises(LocalError, match="was removed or replaced while its member runs"):
+        journal.mail()
+    aside.rename(path)
+    leave_mail(path, "d1.one", 1.0)
+    assert journal.mail() == [Mail(1, "d1.one", 1.0)]
     journal.close()
 
 

@@ -33,7 +33,10 @@ def checked_secrets(given: Secrets) -> tuple[bytes, ...]:
             f"a group has one secret, or {MAX_SECRETS} while one replaces the other, as strings; {len(several)} are "
             "given: keep the one to send with, and at most one more to accept"
         )
-    secrets = tuple(one.encode() if isinstance(one, str) else one for one in several)
+    try:
+        secrets = tuple(one.encode() if isinstance(one, str) else one for one in several)
+    except UnicodeEncodeError:
+        raise LocalError("a group's secret is no text: it has half of a character, which UTF-8 cannot write") from None
     for secret in secrets:
         if len(secret) < SHORTEST_SECRET:
             raise LocalError(

@@ -34,7 +34,14 @@ from cobandit.live.status.fleet import Fleet
 from cobandit.live.status.statistics import Statistics
 from cobandit.live.store.history import DecisionLog, LogEntry
 from cobandit.policies.registry import THOMPSON, BuiltIn
-from cobandit.values.checks import check_positive, check_probability, check_text, is_number, plain, plain_arguments
+from cobandit.values.checks import (
+    check_finite,
+    check_positive,
+    check_probability,
+    is_number,
+    plain,
+    plain_arguments,
+)
 from cobandit.values.errors import LocalError, NotNowError, StateError, UnknownError
 from cobandit.values.tally import Arm
 
@@ -288,6 +295,8 @@ class Member:
             _check_genuine(token, decider.signer)
         if is_own or decider.knows(claim.arm):
             decider.units(reward, claim.arm)
+        else:  # who decided knows the range; no other value would ever be taken there
+            check_finite("a reward", reward)
         if not is_own:
             return None
         if decider.open_since(claim.number) == claim.at:
@@ -338,7 +347,6 @@ class Member:
         Its observations stay. If it is heard again, everything is as before: nothing is lost or counted twice. Members
         that said farewell, or have been silent for `forget_after`, are forgotten without this.
         """
-        check_text("the name of a member", name)
         self.change(lambda: self._node.machine.operations.set_gone(name))
 
     @plain_arguments

@@ -29,6 +29,7 @@ from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.bandits import Declared
 from cobandit.live.machine.batch import Batch
 from cobandit.live.machine.holding import Leftovers, not_given_back
+from cobandit.live.machine.introduction import DECLARE_WITHIN
 from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.sessions import fresh_session
 from cobandit.live.machine.step import Step
@@ -500,7 +501,7 @@ class Node:
         if is_said:
             machine.introduction.introduce()
         await self._work()
-        self._sending.announce_soon()
+        self._sending.announce_soon(0.0 if is_said else DECLARE_WITHIN)
         self._event.set()
 
     def _begin_to_stop(self) -> None:

@@ -51,6 +51,7 @@ _SHARES: tuple[Callable[[object], bool], str] = (
     lambda value: isinstance(value, Mapping),
     'shares of some arms, such as {"A": 0.1}',
 )
+_FILE: tuple[Callable[[object], bool], str] = (_is_path, "the path of a file")
 _KINDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "arms": (_is_listed, 'a list of names, such as ["A", "B"]'),
     "peers": (_is_listed, 'a list of addresses, such as ["10.0.0.2:7000"]'),
@@ -60,7 +61,10 @@ _KINDS: dict[str, tuple[Callable[[object], bool], str]] = {
         'a name such as "thompson", a BuiltIn(...), or a function of arms',
     ),
     "sharing": (lambda value: isinstance(value, Sharing), "on_demand(...), say, with loss_tolerant=RetryTimers(...)"),
-    "state": (_is_path, "the path of a file"),
+    "state": _FILE,
+    "keys": _FILE,
+    "trust": _FILE,
+    "secret_file": _FILE,
     "snapshot": (lambda value: isinstance(value, bytes) or _is_path(value), "the bytes of a snapshot, or their file"),
     "floors": _SHARES,
     "ceilings": _SHARES,

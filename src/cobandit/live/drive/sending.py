@@ -46,9 +46,15 @@ class Sending:
         """When to announce this member again; `None` for never."""
         return None if self._is_superseded else self._announce_at
 
-    def announce_soon(self) -> None:
-        """Announce this member to all with the next step, and then again and again, ever less often."""
-        self._announce_at, self._pause = self._machine.clock.now(), FIRST_ANNOUNCEMENT
+    def announce_soon(self, within: float = 0.0) -> None:
+        """Announce this member to all with the next step, and then again and again, ever less often.
+
+        Args:
+            within: How many seconds it may wait for more to announce.
+        """
+        at = self._machine.clock.now() + within
+        self._announce_at = at if self._announce_at is None else min(at, self._announce_at)
+        self._pause = FIRST_ANNOUNCEMENT
 
     def announce_now_and_then(self) -> None:
         """Announce this member rarely, unless it is announced anyway. Otherwise a quiet member would count as gone."""

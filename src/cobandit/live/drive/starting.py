@@ -32,11 +32,12 @@ from cobandit.live.machine.versions import PRESENT, Layout, Versions
 from cobandit.live.status.guardrail import checked_guardrail
 from cobandit.live.store.journal import MOST_BATCHES_IN_MEMORY, Journal, MemoryJournal
 from cobandit.live.store.restoring import restore
+from cobandit.live.transports.addresses import LONGEST_ADDRESS
 from cobandit.live.transports.base import Transport
 from cobandit.live.transports.urls import relay_places, transport_for, unproved
 from cobandit.policies import Policy
 from cobandit.policies.registry import POLICIES, THOMPSON, BuiltIn, policy_name
-from cobandit.values.checks import check_name, check_positive, check_whole, plain
+from cobandit.values.checks import check_name, check_positive, check_whole, is_name, plain
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import LONGEST_NAME, Arm
 
@@ -211,11 +212,11 @@ def look_at_state(options: Options) -> None:
     Raises:
         LocalError: It could not, or part of the file is damaged or missing.
     """
-    from cobandit.live.store.sqlite_journal import check_whole, read_stored  # noqa: PLC0415
+    from cobandit.live.store.sqlite_journal import check_whole, checked_place, read_stored  # noqa: PLC0415
 
     assert options.state is not None
     _check_before_files(options)
-    journal, path = MemoryJournal(), Path(options.state)
+    journal, path = MemoryJournal(), checked_place(Path(options.state))
     if path.is_file() and path.stat().st_size:  # an empty file counts as none
         check_whole(path)
         journal.name = f"the state {path}"
@@ -353,7 +354,7 @@ def _check_relays(options: Options) -> None:
             f"{options.name} is to be a relay, and is given relays as a leaf is: leave out one of the two. Relays find "
             "each other as members do, for tls:// and udp:// by peers"
         )
-    if not all(isinstance(relay, str) and relay for relay in options.relays):
+    if not all(is_name(relay, LONGEST_ADDRESS) for relay in options.relays):
         raise LocalError(f"relays must be names or addresses, not {options.relays!r}")
     if options.name in options.relays:
         raise LocalError(f"{options.name} is in its own list of relays: name others, or make it a relay itself")

@@ -13,8 +13,9 @@ from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.alerts import Alerts
 from cobandit.live.machine.controls import FROZEN, GONE, KILL, Controls, forgetting, freezing
 from cobandit.live.machine.guardrails import Freezer, unfreezing
+from cobandit.values.checks import check_name
 from cobandit.values.errors import StateError, UnknownError
-from cobandit.values.tally import Arm
+from cobandit.values.tally import LONGEST_NAME, Arm
 
 
 class Effects(NamedTuple):
@@ -100,6 +101,9 @@ class Operations:
 
     def set_gone(self, name: str) -> None:
         """Forget a member, here and everywhere, until it is heard again."""
+        check_name("the name of a member", name, LONGEST_NAME)  # others would refuse it, and what is set with it
+        if name == self._name:
+            raise StateError(f"{name} is this member itself, which is running: only others can be forgotten")
         if name not in self._agent.peers.heard_of and not self._agent.presence.is_leaf:  # a leaf knows only relays
             raise UnknownError(f"{name!r} was never met by {self._name}")
         self._set(forgetting(name), GONE)

@@ -26,7 +26,7 @@ from cobandit.live.process.logs import LOG_FORMATS, LogFormat
 from cobandit.live.process.serving import SERVING_KEYS, Serving, serving_from
 from cobandit.live.status.guardrail import checked_guardrail
 from cobandit.live.transports.addresses import parse_address
-from cobandit.live.transports.urls import DIALLED, SCHEMES, check_relay_addresses, transport_for, unproved
+from cobandit.live.transports.urls import DIALLED, SCHEMES, check_relay_addresses, scheme_of, transport_for, unproved
 from cobandit.policies.registry import DRAWING, POLICIES, BuiltIn, policy_name
 from cobandit.scenario.file import policy_from
 from cobandit.scenario.keys import MISSING, Table, as_number, located, read_toml, wrong
@@ -280,8 +280,8 @@ def _proof(config: AgentConfig) -> Proof:
 
 def _url(table: Table) -> str:
     url = table.text("url")
-    is_whole = bool(urlsplit(url).netloc) or (urlsplit(url).scheme in DIALLED and "relays" in table)
-    if urlsplit(url).scheme not in _REACHABLE or not is_whole:
+    scheme = scheme_of(url)
+    if scheme not in _REACHABLE or not (urlsplit(url).netloc or (scheme in DIALLED and "relays" in table)):
         raise wrong("url", f"an address that begins with {', '.join(f'{one}://' for one in _REACHABLE)}", masked(url))
     return url
 
@@ -332,7 +332,7 @@ def _relays(table: Table, url: str) -> tuple[str, ...] | None:
         if not isinstance(relay, str) or not relay:
             raise wrong(path, "a name or an address", relay)
         relays.append(relay)
-    if urlsplit(url).scheme in DIALLED:
+    if scheme_of(url) in DIALLED:
         with located("relays"):
             check_relay_addresses(relays)
     return tuple(relays)

@@ -89,6 +89,10 @@ class Api:
             if self._member.is_fleet:
                 declared = ", ".join(self._member.bandits) or "none"
                 raise StateError(f"in a fleet, arms belong to bandits: name a `bandit`. Declared: {declared}")
+            if wanted.segment:
+                raise StateError(
+                    f"{self._member.name} has one bandit, without segments: leave `segment` out, or use a fleet"
+                )
             return self._member.select_arm(wanted.subject, among=wanted.among)
         bandit = self._member.declared_bandit(wanted.bandit)
         return bandit.select_arm(wanted.segment, wanted.subject, among=wanted.among)

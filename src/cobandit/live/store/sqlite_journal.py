@@ -60,7 +60,7 @@ class SqliteJournal(Journal):
     """
 
     def __init__(self, path: str | Path, *, log_limit: int = LOG_LIMIT, layout: Layout = LAYOUT) -> None:
-        self.path = _no_folder(Path(path))
+        self.path = checked_place(Path(path))
         self.name = f"the state {path}"
         self._layout = layout
         self._log_limit = log_limit
@@ -75,6 +75,7 @@ class SqliteJournal(Journal):
                 self._database = _opened(self.path)
                 undo.callback(self._database.close)
                 _begin(self._database, layout)
+                self._inode = _inode(self.path)
                 self._last, self._total = _newest(self._database)
                 self.remark = self._what_is_less()
             except sqlite3.Error as error:
@@ -118,6 +119,12 @@ class SqliteJournal(Journal):
             _empty_log(self._database)
 
     def mail(self) -> list[Mail]:
+        if _inode(self.path) != self._inode:  # SQLite goes on writing to the file that nobody finds any more
+            raise LocalError(
+                f"the state file {self.path} was removed or replaced while its member runs: what it writes is lost "
+                "with its next start, but for what peers return, and rewards that are left there are not found. Put "
+                "the file back, or stop the member and start it again"
+            )
         with self._one_thread:
             try:
                 rows = self._database.execute(f"{SELECT_MAIL} LIMIT ?", (MOST_MAIL,)).fetchall()
@@ -371,14 +378,38 @@ def _make(path: Path) -> bool:
     return True
 
 
-def _no_folder(path: Path) -> Path:
+def _inode(path: Path) -> tuple[int, int] | None:
+    """Return which file is at a place; `None` if there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise JournalError(f"the state file {path} cannot be used: {error.strerror}") from error
+    return found.st_dev, found.st_ino
+
+
+def checked_place(path: Path) -> Path:
+    """Return where a state file is, or may be.
+
+    Raises:
+        LocalError: A folder is there, or something else that is no file; or nobody can look.
+    """
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return path
+    except OSError as error:  # the name is too long, or the folder is closed
+        raise LocalError(f"the state file {path} cannot be used: {error.strerror}") from error
     if path.is_dir():
         raise LocalError(f"{path} is a folder: name a state file, such as {path / 'NAME.db'}")
+    if not path.is_file():  # a device, or a pipe
+        raise LocalError(f"{path} is no file: name a state file, such as {path.with_name('NAME.db')}")
     return path
 
 
 def _existing(path: str | Path) -> Path:
-    if not _no_folder(Path(path)).is_file():
+    if not checked_place(Path(path)).is_file():
         raise LocalError(f"there is no journal at {path}: name the state file of a member")
     return Path(path)
 

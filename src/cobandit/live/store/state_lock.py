@@ -129,7 +129,9 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def _name(path: Path) -> Path:
-    return path.with_name(f"{path.name}.lock")
+    """Return where the lock is: beside the file itself, whatever link leads to it, or two could hold one each."""
+    real = Path(os.path.realpath(path))
+    return real.with_name(f"{real.name}.lock")
 
 
 def _written(lock: int) -> Written | None:
@@ -142,7 +144,7 @@ def _written(lock: int) -> Written | None:
 
 def _locked(path: Path) -> int:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _name(path).parent.mkdir(parents=True, exist_ok=True)
         lock = os.open(_name(path), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         if error.errno == errno.ELOOP:

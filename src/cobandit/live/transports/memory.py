@@ -1,6 +1,7 @@
 """Members of one process: frames are delivered on the event loop, in order, without loss."""
 
 import asyncio
+import os
 
 from cobandit.live.transports.base import Inbox, Transport, hears
 from cobandit.values.errors import LocalError
@@ -20,6 +21,9 @@ _HUBS: dict[str, Hub] = {}
 def hub(name: str) -> Hub:
     """Return the hub with this name in this process. The first call creates it."""
     return _HUBS.setdefault(name, Hub())
+
+
+os.register_at_fork(after_in_child=_HUBS.clear)  # their loop has stayed with the parent: nobody is there any more
 
 
 class MemoryTransport(Transport):

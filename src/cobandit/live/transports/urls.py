@@ -18,6 +18,18 @@ DIALLED = ("tls", "udp")
 """The schemes in which members are dialled at addresses. Elsewhere they are found by name."""
 
 
+def scheme_of(url: object) -> str:
+    """Return what an address begins with; nothing if it is none.
+
+    >>> scheme_of("nats://10.0.0.1:4222"), scheme_of("nats://[::1"), scheme_of(None)
+    ('nats', '', '')
+    """
+    try:
+        return urlsplit(url).scheme if isinstance(url, str) else ""
+    except ValueError:  # a bracket that is not closed, say
+        return ""
+
+
 def transport_for(
     url: str, *, peers: Sequence[str] = (), proof: Proof = NO_PROOF, relays: Sequence[str] = ()
 ) -> Transport:
@@ -32,7 +44,7 @@ def transport_for(
         relays: The configured places of a leaf's relays. For `tls` and `udp`, a leaf needs no address of its own: it
             dials, and is not dialled.
     """
-    scheme = urlsplit(url).scheme if isinstance(url, str) else ""
+    scheme = scheme_of(url)
     if scheme not in SCHEMES:
         shown = masked(url) if isinstance(url, str) else url
         raise LocalError(f"{shown!r} is not an address: it must begin with {', '.join(f'{s}://' for s in SCHEMES)}")
@@ -77,7 +89,7 @@ def transport_for(
 
 def unproved(url: str | Transport, proof: Proof) -> str | None:
     """Return in words what is wrong with using a server without proof; `None` if nothing is."""
-    scheme = urlsplit(url).scheme if isinstance(url, str) else ""
+    scheme = scheme_of(url)
     if scheme not in ("nats", "mqtt", "mqtts") or proof.is_given:
         return None
     return (
@@ -94,7 +106,7 @@ def guest_transport_for(url: str, *, peers: Sequence[str] = (), proof: Proof = N
         peers: Addresses of further members, in case that one does not run.
         proof: As for `transport_for`; keys are the guest's own.
     """
-    scheme = urlsplit(url).scheme if isinstance(url, str) else ""
+    scheme = scheme_of(url)
     if scheme not in ("tls", "udp"):
         return transport_for(url, peers=peers, proof=proof)
     _check_peers(peers)
@@ -129,7 +141,7 @@ def check_relay_addresses(relays: Sequence[str]) -> None:
 
 def relay_places(url: str | Transport, relays: Sequence[str]) -> tuple[tuple[str, ...], bool]:
     """Return the places of a leaf's relays, and whether they are names, for the transport of an address."""
-    scheme = urlsplit(url).scheme if isinstance(url, str) else ""
+    scheme = scheme_of(url)
     if scheme not in DIALLED:
         return tuple(relays), True
     return tuple(map(_bare, relays)), False
