@@ -81,7 +81,7 @@ def test_it_stops_clean_when_asked_so_that_the_next_start_goes_on(way: signal.Si
             out, err = process.communicate(timeout=WITHIN)
         assert (process.returncode, out) == (0, "memory has stopped, with everything written down.\n")
         assert [line.split("INFO ")[-1] for line in err.splitlines()] == [
-            "event=starts_alone memory: nobody else is here: it starts with its own settings (all are lifted)"
+            "event=starts_alone memory: nobody else is here: it starts with its own settings (none are set)"
         ]
         assert read_state(agent.state).is_clean
         boots.append(agent.incarnation())

@@ -106,7 +106,7 @@ def test_it_says_where_it_is_and_stops_clean_with_a_request_under_way(way: signa
         out, err = process.communicate(timeout=WITHIN)
     assert (process.returncode, out) == (0, "web-1 has stopped, with everything written down.\n")
     assert [line.split("INFO ")[-1] for line in err.splitlines()] == [
-        f"event=starts_alone web-1: {ALONE} (all are lifted)"
+        f"event=starts_alone web-1: {ALONE} (none are set)"
     ]
     assert read_state(serving.state).is_clean
     assert [entry.arm for entry in read_log(serving.state)] == ["A"]
@@ -180,7 +180,7 @@ def test_warnings_are_logged_as_configured(tmp_path: Path) -> None:
         out, err = process.communicate(timeout=WITHIN)
     lines = [json.loads(line) for line in err.splitlines()]
     assert [(line["level"], line["message"].split(",")[0]) for line in lines] == [
-        ("info", f"{ALONE} (all are lifted)"),
+        ("info", f"{ALONE} (none are set)"),
         ("warning", f"the sidecar listens on 0.0.0.0:{serving.port}"),
         ("warning", "Invalid HTTP request received."),
     ]

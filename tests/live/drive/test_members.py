@@ -740,7 +740,7 @@ def test_who_is_alone_does_not_wait_and_says_so(
     assert connect("ann").statistics().settings_from is None
     assert time.monotonic() - began < WITHIN
     assert caplog.messages == [
-        "event=starts_alone ann: nobody else is here: it starts with its own settings (all are lifted)"
+        "event=starts_alone ann: nobody else is here: it starts with its own settings (none are set)"
     ]
 
 

@@ -566,7 +566,7 @@ def test_who_starts_together_has_nobody_to_wait_for(
         assert (cleo.machine.decider.select_arm().arm, cleo.statistics().settings_from) == ("B", "ann")
 
     played(scene)
-    alike = "everybody who answered has just started too: it starts with its own settings (all are lifted)"
+    alike = "everybody who answered has just started too: it starts with its own settings (none are set)"
     assert [line for line in caplog.messages if "starts" in line or "settings_not_told" in line] == [
         f"event=starts_together ann: {alike}",
         f"event=starts_together bob: {alike}",
@@ -587,7 +587,7 @@ def test_who_starts_waits_for_somebody_who_is_here_and_may_know_what_is_set(
         await asyncio.gather(scene.node("ann"), scene.node("bob"))
 
     played(scene)
-    late = "nobody has told the settings within 1.2 seconds: it starts with its own (all are lifted), and obeys others"
+    late = "nobody has told the settings within 1.2 seconds: it starts with its own (none are set), and obeys others"
     assert [line.split(": ")[0] for line in caplog.messages if late in line] == [
         "event=settings_not_told ann",
         "event=settings_not_told bob",

@@ -229,7 +229,7 @@ def test_of_many_names_the_last_are_kept_whatever_is_heard_first() -> None:
         other.merge([setting], 1e9)
     assert one.settings == other.settings
     assert set(one.forgotten) == {f"p{n}" for n in range(10, MAX_NAMES_TO_FORGET + 10)}
-    assert str(one) == "all are lifted"
+    assert str(one) == "none are set"
 
 
 @pytest.mark.parametrize("name", ["", "x" * (LONGEST_NAME + 1), "a\ud800"])

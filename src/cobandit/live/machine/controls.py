@@ -207,7 +207,7 @@ class Controls:
         return Heard(self._settings != before, tuple(refused))
 
     def __str__(self) -> str:
-        return ", ".join(self.in_words()) or "all are lifted"
+        return ", ".join(self.in_words()) or "none are set"
 
     def in_words(self) -> list[str]:
         """Return which controls are on, each in a few words."""
