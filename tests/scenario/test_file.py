@@ -442,7 +442,7 @@ WRONG: list[tuple[str, object, str]] = [
     (
         "sharing.partitions",
         [{"start": 5, "stop": 9, "senders": [0], "receivers": [0, 1]}],
-        "sharing.partitions[0]: nobody can be on both sides of a partition, but [0] are",
+        "sharing.partitions[0]: no agent can be on both sides of a partition, but [0] are",
     ),
     (
         "sharing.partitions",

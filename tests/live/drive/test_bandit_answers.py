@@ -273,7 +273,7 @@ def test_what_cannot_be_is_refused_and_nothing_changes(
     with pytest.raises(LocalError, match=words):
         member.bandit("home", ARMS, **options)
     assert member.statistics().bandits == ()
-    with pytest.raises(LocalError, match=r"say them with fleet\.bandit"):
+    with pytest.raises(LocalError, match=r"pass them to fleet\.bandit"):
         connect("two", holdout=0.1)
 
 

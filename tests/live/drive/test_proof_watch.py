@@ -214,7 +214,7 @@ def test_a_check_says_that_a_key_file_is_revoked_or_of_an_authority_that_was_rep
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_group("g", tmp_path)
-    issue("m", tmp_path)
+    issue("m", tmp_path, may_relay=True)
     (tmp_path / "m.toml").write_text(
         f'group = "g"\nname = "m"\nurl = "nats://127.0.0.1:1"\narms = ["A"]\nstate = "m.db"\nkeys = "m.pem"\n'
         f'trust = "{TRUST}"\n',
@@ -230,7 +230,7 @@ def test_a_check_says_that_a_key_file_is_revoked_or_of_an_authority_that_was_rep
     GroupFolder(tmp_path).revoke("m")
     assert "the certificate of 'm' in " in said(2)
     (tmp_path / "m.pem").unlink()
-    issue("m", tmp_path)
+    issue("m", tmp_path, may_relay=True)
     said(0)
     rotate(tmp_path)
     said(0)
