@@ -10,7 +10,7 @@ from cobandit.scenario.trace import Kind
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.cells import spot_of
 from cobandit.simulator.kernel.engine import keep_counts, next_event, pull
-from cobandit.simulator.kernel.hubs import answer, hear_as_relay, hear_in_graph, observe, observe_in_graph
+from cobandit.simulator.kernel.hubs import answer, copy_entry, hear_as_relay, hear_in_graph, observe_in_graph, pass_on
 from cobandit.simulator.kernel.jit import compiled, entrance, inlined
 from cobandit.simulator.kernel.leaves import hear_as_leaf, notify_relays, observed_by_leaf, rehome, share_down
 from cobandit.simulator.kernel.lossy import (
@@ -171,13 +171,12 @@ def deliver_current(t: Tables, slot: int) -> None:
         hear_as_leaf(t, receiver, link % t.uplinks.shape[1], pool, since, told)
     else:
         relay = receiver - t.world.agents
-        news = hear_as_relay(t, relay, sender, pool, since, told)
+        hear_as_relay(t, relay, pool, since, told)
         if sender >= t.world.agents:
             answer(t, t.edges[link].back)
         else:
             share_down(t, relay, sender, link % t.uplinks.shape[1])
-            for place in range(t.hubs[relay].edges, t.hubs[relay].edges_end if news > 0 else t.hubs[relay].edges):
-                observe(t, place, news)
+        pass_on(t, relay, sender, pool, since, told)
     turn_round(t, below)
 
 
@@ -222,8 +221,7 @@ def keep_parcel(t: Tables, letter: Record) -> None:
         t.world.overflow = True
         return
     for place in range(letter.version):
-        entry, kept = t.parcels[UNDER_WAY, spot_of(t, letter.since + place)], t.parcels[KEPT, begin + place]
-        kept[0], kept[1] = entry[0], entry[1]
+        copy_entry(t.parcels[UNDER_WAY, spot_of(t, letter.since + place)], t.parcels[KEPT, begin + place])
     t.world.parcels_kept += letter.version
     letter.since, letter.pool = begin, KEPT
 

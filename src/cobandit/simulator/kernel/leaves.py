@@ -57,11 +57,11 @@ def share_up(t: Tables, leaf: int, place: int, is_answer: bool) -> None:
         for pull in range(base, version):  # an arm is told for its last observation
             arm = t.history[begin + pull] >> 1
             if t.changed[leaf, arm] == pull + 1:
-                put(t, cell_of(leaf, arm), ONE_OBSERVATION * t.seen[leaf, arm].pulls + t.seen[leaf, arm].rewards)
+                put(t, cell_of(t, leaf, arm), ONE_OBSERVATION * t.seen[leaf, arm].pulls + t.seen[leaf, arm].rewards)
     else:
         for arm in range(arms):
             if t.changed[leaf, arm] > base:
-                put(t, cell_of(leaf, arm), ONE_OBSERVATION * t.seen[leaf, arm].pulls + t.seen[leaf, arm].rewards)
+                put(t, cell_of(t, leaf, arm), ONE_OBSERVATION * t.seen[leaf, arm].pulls + t.seen[leaf, arm].rewards)
     letter.version = t.world.parcels_end - letter.since
 
 
@@ -89,7 +89,7 @@ def share_down(t: Tables, relay: int, leaf: int, place: int) -> None:
     letter.number, letter.since = link.answers, t.world.parcels_end
     for arm in range(t.world.arms):
         if t.total_at[relay, arm] > link.told and t.seen[leaf, arm].position >= 0:
-            total = t.totals[relay, arm] - t.rows[relay, leaf, arm].value
+            total = t.totals[relay, arm] - t.cells[relay, cell_of(t, leaf, arm)]
             if total > 0:
                 put(t, arm, total)
     letter.version = t.world.parcels_end - letter.since
@@ -111,9 +111,9 @@ def hear_as_leaf(t: Tables, leaf: int, place: int, pool: int, since: int, told: 
     me, link = t.agents[leaf], t.uplinks[leaf, place]
     for spot in range(since, since + told):
         entry = t.parcels[pool, spot_of(t, spot)]
-        arm = entry[0]
+        arm = entry.cell
         before = used(t, leaf, arm)
-        t.heard[leaf, place, arm] = entry[1]
+        t.heard[leaf, place, arm] = entry.value
         after = used(t, leaf, arm)
         t.knowledge[leaf, t.seen[leaf, arm].position] += after - before
         me.observed += (after >> 32) - (before >> 32)
