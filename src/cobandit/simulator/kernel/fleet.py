@@ -18,7 +18,7 @@ from cobandit.simulator.kernel.lossy import (
     EMPTY,
     clear_letters,
     keep_letter,
-    new_letter,
+    push_letter,
     take_copy,
     take_next,
     turn_round,
@@ -26,7 +26,7 @@ from cobandit.simulator.kernel.lossy import (
 from cobandit.simulator.kernel.mail import KEPT, UNDER_WAY, first_mail, place_of, speak, tell
 from cobandit.simulator.kernel.payment import remember_means
 from cobandit.simulator.kernel.planning import halve, plan_halving, pop
-from cobandit.simulator.kernel.sizes import bits_of, notice_size, parcel_size
+from cobandit.simulator.kernel.sizes import bits_of, notice_size, share_head_size
 from cobandit.simulator.kernel.tables import AGENT_BITS, Record, Table, Tables
 from cobandit.simulator.kernel.talking import JOINED, LEFT
 
@@ -101,7 +101,7 @@ def notify_all(t: Tables, slot: int, kind: int, agent: int, arm: int) -> None:
         edge = t.edges[place]
         is_told = t.seen[edge.receiver, arm].position >= 0 if t.world.literal_notices else edge.common > 0
         if kind != codes.ELIMINATED or is_told:
-            letter = new_letter(t, kind, agent, edge.receiver)
+            letter = push_letter(t, kind, agent, edge.receiver)
             letter.link, letter.number = place, arm
 
 
@@ -124,7 +124,7 @@ def send_all(t: Tables, slot: int) -> None:
         t.world.parcels_first = t.world.parcels_end = 0
 
 
-@compiled
+@inlined
 def account(t: Tables, letter: Record, slot: int) -> None:
     """Count a letter that is about to be sent (`ReferenceRun._count`)."""
     sender, receiver = letter.sender, letter.receiver
@@ -132,7 +132,7 @@ def account(t: Tables, letter: Record, slot: int) -> None:
     if letter.kind == codes.SHARE:
         t.world.shares += 1
         if t.world.counts_sizes:
-            t.world.bytes += parcel_size(t, letter)
+            t.world.bytes += share_head_size(t, letter)
             if letter.count > 0:
                 common = t.world.arms
                 if t.world.is_graph:

@@ -12,9 +12,9 @@ from cobandit.core.replica import MAX_FACTS_PER_MESSAGE
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.cells import arm_of, cell_of, origin_of, spot_of
 from cobandit.simulator.kernel.jit import compiled, inlined
-from cobandit.simulator.kernel.lossy import new_letter
+from cobandit.simulator.kernel.lossy import push_letter
 from cobandit.simulator.kernel.mail import UNDER_WAY
-from cobandit.simulator.kernel.sizes import tally_size
+from cobandit.simulator.kernel.sizes import CELLS_FRAME, list_beyond, note_cell, tally_size
 from cobandit.simulator.kernel.tables import ONE_OBSERVATION, Record, Tables
 from cobandit.simulator.kernel.talking import HEARD, OBSERVED, number_share, threshold_at
 
@@ -26,13 +26,22 @@ NOBODY = -1
 
 @inlined
 def put(t: Tables, cell: int, value: int) -> None:
-    """Add an entry to the parcel that is being made: a cell, or an arm with its total."""
+    """Add an entry to the parcel that a leaf makes or is to get: a cell, or an arm with its total."""
     if t.world.parcels_end - t.world.parcels_first == t.parcels.shape[1]:
         t.world.overflow = True
         return
     entry = t.parcels[UNDER_WAY, spot_of(t, t.world.parcels_end)]
     entry.cell, entry.value, entry.size = cell, value, tally_size(t, arm_of(t, cell), value)
     t.world.parcels_end += 1
+    t.world.bytes += entry.size if t.world.counts_sizes else 0
+
+
+@inlined
+def finish_parcel(t: Tables, letter: Record, name_size: int) -> None:
+    """Say how long a parcel is whose cells are of one origin."""
+    letter.version = t.world.parcels_end - letter.since
+    if letter.version > 0 and t.world.counts_sizes:
+        t.world.bytes += CELLS_FRAME + name_size + list_beyond(letter.version)
 
 
 @inlined
@@ -42,12 +51,9 @@ def copy_entry(one: Record, other: Record) -> None:
 
 
 @inlined
-def wants(t: Tables, peer: int, cell: int) -> bool:
-    """Return whether a hub wants what another one heard from a third (`Link.wants`): relays have all arms."""
-    if not t.world.is_graph:
-        return True
-    has_arm = t.world.same_arms or t.seen[peer, arm_of(t, cell)].position >= 0
-    return origin_of(t, cell) != peer and has_arm
+def wants(t: Tables, peer: int, cell: int, all_arms: bool) -> bool:  # noqa: FBT001
+    """Return whether a hub wants what another one heard from a third (`Link.wants`)."""
+    return origin_of(t, cell) != peer and (all_arms or t.seen[peer, arm_of(t, cell)].position >= 0)
 
 
 @compiled
@@ -67,6 +73,14 @@ def make_room(t: Tables, place: int, count: int) -> None:
 
 
 @compiled
+def keep_rest(t: Tables, place: int, first: int, end: int) -> None:
+    """Let what did not fit into a message wait for the next one."""
+    for spot in range(first, end):
+        copy_entry(t.queues[place, spot], t.queues[place, spot - first])
+    t.edges[place].queued = end - first
+
+
+@compiled
 def write_queue(t: Tables, place: int, letter: Record) -> None:
     """Tell all that waits, as much as a message holds. Of changes of one cell the last one is told."""
     edge, end = t.edges[place], t.world.parcels_end
@@ -74,16 +88,22 @@ def write_queue(t: Tables, place: int, letter: Record) -> None:
     if end - t.world.parcels_first + count > t.parcels.shape[1]:
         t.world.overflow = True
         return
-    spot, told = 0, 0
+    t.world.written += 1
+    spot, told, origins, size, share = 0, 0, 0, 0, t.world.written
     while spot < count and told < _MAX_FACTS:
         entry = t.queues[place, spot]
         if t.cells[hub, entry.cell] == entry.value:
             copy_entry(entry, t.parcels[UNDER_WAY, spot_of(t, end + told)])
             told += 1
+            entry_size, is_first = note_cell(t, share, entry)
+            origins += is_first
+            size += entry_size
         spot += 1
-    for left in range(spot, count):
-        copy_entry(t.queues[place, left], t.queues[place, left - spot])
-    edge.queued = count - spot
+    edge.queued = 0
+    if spot < count:
+        keep_rest(t, place, spot, count)
+    if t.world.counts_sizes:
+        t.world.bytes += size + list_beyond(origins)
     letter.since, letter.version = end, told
     t.world.parcels_end = end + told
 
@@ -106,7 +126,7 @@ def take(t: Tables, happened: int, edge: Record, reached: bool) -> bool:
 def share(t: Tables, place: int, is_answer: bool) -> None:
     """Share with another hub (`Speech.share`)."""
     edge = t.edges[place]
-    letter = new_letter(t, codes.SHARE, edge.sender, edge.receiver)
+    letter = push_letter(t, codes.SHARE, edge.sender, edge.receiver)
     number_share(t, edge, is_answer)
     letter.link, letter.number, letter.count, letter.pool = place, edge.shares, edge.buffered, UNDER_WAY
     edge.buffered = 0
@@ -200,6 +220,7 @@ def pass_on(t: Tables, hub: int, sender: int, pool: int, since: int, told: int) 
     for place in range(t.hubs[hub].edges, t.hubs[hub].edges_end):
         edge = t.edges[place]
         peer, end, count = edge.receiver, np.int64(edge.queued), 0
+        all_arms = edge.common == t.agents[t.world.first_hub + hub].arm_count
         if peer == sender:
             continue
         if end + told > t.queues.shape[1]:
@@ -209,7 +230,7 @@ def pass_on(t: Tables, hub: int, sender: int, pool: int, since: int, told: int) 
             end = np.int64(edge.queued)
         for spot in range(since, since + told):
             entry = t.parcels[pool, spot_of(t, spot)]
-            if entry.news > 0 and wants(t, peer, entry.cell):
+            if entry.news > 0 and wants(t, peer, entry.cell, all_arms):
                 copy_entry(entry, t.queues[place, end])
                 end += 1
                 count += entry.news

@@ -94,7 +94,8 @@ WORLD = np.dtype(
         ("spend", np.float64),  # of a radius (`accuracy.spend_of`)
         # What follows changes during a run.
         ("decisions", np.int64),
-        ("shares", np.int64),  # with relays or on a graph, as the next three
+        ("shares", np.int64),  # with relays or on a graph, as the next four
+        ("written", np.int64),
         ("parcels_first", np.int64),  # what letters under way tell is from here
         ("parcels_end", np.int64),  # to here
         ("parcels_kept", np.int64),  # what letters to those who are away tell ends here
