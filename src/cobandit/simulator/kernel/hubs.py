@@ -31,9 +31,9 @@ def put(t: Tables, cell: int, value: int) -> None:
         t.world.overflow = True
         return
     entry = t.parcels[UNDER_WAY, spot_of(t, t.world.parcels_end)]
-    entry.cell, entry.value, entry.size = cell, value, tally_size(t, arm_of(t, cell), value)
+    entry.cell, entry.value, entry.bytes = cell, value, tally_size(t, arm_of(t, cell), value)
     t.world.parcels_end += 1
-    t.world.bytes += entry.size if t.world.counts_sizes else 0
+    t.world.bytes += entry.bytes if t.world.counts_sizes else 0
 
 
 @inlined
@@ -47,7 +47,7 @@ def finish_parcel(t: Tables, letter: Record, name_size: int) -> None:
 @inlined
 def copy_entry(one: Record, other: Record) -> None:
     """Copy what is told of a cell."""
-    other.cell, other.value, other.size = one.cell, one.value, one.size
+    other.cell, other.value, other.bytes = one.cell, one.value, one.bytes
 
 
 @inlined
@@ -166,7 +166,7 @@ def observe_in_graph(t: Tables, agent: int, arm: int, reward: int) -> bool:
             if edge.queued == t.queues.shape[1]:
                 make_room(t, place, 1)
             entry = t.queues[place, edge.queued]
-            entry.cell, entry.value, entry.size = cell, value, size
+            entry.cell, entry.value, entry.bytes = cell, value, size
             edge.queued += 1
             sent = observe(t, place, 1) or sent
     return sent

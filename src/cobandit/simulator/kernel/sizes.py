@@ -192,7 +192,7 @@ def note_cell(t: Tables, share: int, entry: Record) -> tuple[int, int]:
     group = t.groups[origin_of(t, entry.cell)]
     is_first = group.share != share
     group.share, group.cells = share, 1 + (0 if is_first else group.cells)
-    return entry.size + (group.head if is_first else 0) + (2 if group.cells == 16 else 0), is_first
+    return entry.bytes + (group.head if is_first else 0) + (2 if group.cells == 16 else 0), is_first
 
 
 @compiled

@@ -296,7 +296,7 @@ ENTRY = np.dtype(
     [
         ("value", np.int64),  # see `ONE_OBSERVATION`
         ("cell", np.int32),
-        ("size", np.int32),  # bytes of the tally on the wire
+        ("bytes", np.int32),  # of the tally on the wire
         ("news", np.int32),  # how many observations were new to who was told it
     ],
     align=True,
