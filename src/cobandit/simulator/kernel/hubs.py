@@ -1,9 +1,9 @@
 """Who holds rows, compiled: relays, and the agents of a graph. `Replica`, `RunningTotals` and `roles.pass_on`.
 
-A hub has a row for each agent, and an edge to each hub that it talks to, where what it has to tell waits in the order of
-changes. A message is a letter, and what it tells is a parcel: cells with their cumulative values, or arms with their
-totals. So what a share costs depends on what it tells, and not on how many agents there are. Only networks that lose
-nothing are here.
+A hub has a row for each agent, and an edge to each hub that it talks to. What it has to tell there waits in a queue, in
+the order of changes. A message is a letter, and what it tells is a parcel: cells with their cumulative values, or arms
+with their totals. So what a share costs depends on what it tells, and not on how many agents there are. Only networks
+that lose nothing are here.
 """
 
 import numpy as np
@@ -51,7 +51,7 @@ def copy_entry(one: Record, other: Record) -> None:
 
 
 @inlined
-def wants(t: Tables, peer: int, cell: int, all_arms: bool) -> bool:  # noqa: FBT001
+def wants(t: Tables, peer: int, cell: int, all_arms: bool) -> bool:
     """Return whether a hub wants what another one heard from a third (`Link.wants`)."""
     return origin_of(t, cell) != peer and (all_arms or t.seen[peer, arm_of(t, cell)].position >= 0)
 

@@ -4,7 +4,7 @@ Numba by itself hands a named tuple over as its members, and an array as seven t
 call, which LLVM must carry through every pass. Here `t` is one pointer, and what a function uses of it is loaded where
 it is used. Nothing there changes during a run, and LLVM is told so: it loads a thing once.
 
-No place in a table is counted from its end, so nothing asks whether one is negative: that was every fifth instruction.
+No place in a table is counted from its end, so compiled code does not ask whether one is negative.
 
 This file knows how Numba types, unboxes and lowers. It does not know what the tables mean.
 """
@@ -28,27 +28,28 @@ _WORDS = types.Array(types.uint64, 1, "C")
 _WORD, _BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
 
 
-class TableType(types.Array):  # type: ignore[misc]
+class TableType(types.Array):
     """The type of one table in compiled code."""
 
 
 register_model(TableType)(models.ArrayModel)
 
 
-@lower_builtin(operator.getitem, TableType, types.Integer)
-@lower_builtin(operator.getitem, TableType, types.BaseTuple)
+@lower_builtin(operator.getitem, TableType, types.Integer)  # type: ignore[untyped-decorator]
+@lower_builtin(operator.getitem, TableType, types.BaseTuple)  # type: ignore[untyped-decorator]
 def _getitem(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     table, place = signature.args
-    one = isinstance(place, types.Integer)
-    get = getitem_arraynd_intp if one else getitem_array_tuple
-    return get(context, builder, signature.replace(args=(table, _from_the_beginning(place))), arguments)
+    general = signature.replace(args=(table, _from_the_beginning(place)))
+    get = getitem_arraynd_intp if isinstance(place, types.Integer) else getitem_array_tuple
+    return get(context, builder, general, arguments)
 
 
-@lower_builtin(operator.setitem, TableType, types.Integer, types.Any)
-@lower_builtin(operator.setitem, TableType, types.BaseTuple, types.Any)
+@lower_builtin(operator.setitem, TableType, types.Integer, types.Any)  # type: ignore[untyped-decorator]
+@lower_builtin(operator.setitem, TableType, types.BaseTuple, types.Any)  # type: ignore[untyped-decorator]
 def _setitem(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     table, place, value = signature.args
-    return setitem_array(context, builder, signature.replace(args=(table, _from_the_beginning(place), value)), arguments)
+    general = signature.replace(args=(table, _from_the_beginning(place), value))
+    return setitem_array(context, builder, general, arguments)
 
 
 def _from_the_beginning(place: Any) -> Any:
