@@ -151,7 +151,7 @@ def prepare(scenario: Scenario, tape: Tape, checkpoints: Sequence[int], room: Ro
         plugging.fill_parameters(world, scenario, scenario.plugged)
         wiring, told, tokens = plugging.fill_plugged(scenario, scenario.plugged)
     else:
-        wiring = fill_wiring(scenario, members, agents.arm_set, room=room.parcels, decisions=most)
+        wiring = fill_wiring(scenario, members, agents, arm_bits=int(world.arm_bits), room=room.parcels)
         told, tokens = records((0, 0), TOLD), np.zeros((0, 0), np.int64)
     letters = records(room.mail if world.lossy or not is_mesh else 0, MESSAGE)
     knowledge = np.zeros((1 if world.one_table else count, own_arms.shape[1]), np.int64)

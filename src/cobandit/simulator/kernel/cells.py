@@ -4,25 +4,25 @@ Rings have a power of two of places: a remainder would take longer than all else
 """
 
 from cobandit.simulator.kernel.jit import inlined
-from cobandit.simulator.kernel.tables import ARM_BITS, Tables
+from cobandit.simulator.kernel.tables import Tables
 
 
 @inlined
-def cell_of(origin: int, arm: int) -> int:
+def cell_of(t: Tables, origin: int, arm: int) -> int:
     """Return a cell."""
-    return origin << ARM_BITS | arm
+    return origin << t.world.arm_bits | arm
 
 
 @inlined
-def origin_of(cell: int) -> int:
+def origin_of(t: Tables, cell: int) -> int:
     """Return who observed."""
-    return cell >> ARM_BITS
+    return cell >> t.world.arm_bits
 
 
 @inlined
-def arm_of(cell: int) -> int:
+def arm_of(t: Tables, cell: int) -> int:
     """Return which arm."""
-    return cell & ((1 << ARM_BITS) - 1)
+    return cell & ((1 << t.world.arm_bits) - 1)
 
 
 @inlined

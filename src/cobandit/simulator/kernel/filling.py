@@ -52,6 +52,7 @@ def fill_world(scenario: Scenario, *, counts_sizes: bool, traced: bool) -> Table
     if isinstance(scenario.topology, Relays):
         world.first_hub, world.homes = world.agents, scenario.topology.homes
     world.arms = len(scenario.arms.names)
+    world.arm_bits = (len(scenario.arms.names) - 1).bit_length()
     world.delay = scenario.delay
     world.luck_by_arm = scenario.luck == "arm"
     world.counts_sizes = counts_sizes

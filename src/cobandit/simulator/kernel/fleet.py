@@ -10,7 +10,7 @@ from cobandit.scenario.trace import Kind
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.cells import spot_of
 from cobandit.simulator.kernel.engine import keep_counts, next_event, pull
-from cobandit.simulator.kernel.hubs import answer, hear_as_relay, hear_in_graph, observe, observe_in_graph
+from cobandit.simulator.kernel.hubs import answer, copy_entry, hear_as_relay, hear_in_graph, observe_in_graph, pass_on
 from cobandit.simulator.kernel.jit import compiled, entrance, inlined
 from cobandit.simulator.kernel.leaves import hear_as_leaf, notify_relays, observed_by_leaf, rehome, share_down
 from cobandit.simulator.kernel.lossy import (
@@ -18,7 +18,7 @@ from cobandit.simulator.kernel.lossy import (
     EMPTY,
     clear_letters,
     keep_letter,
-    new_letter,
+    push_letter,
     take_copy,
     take_next,
     turn_round,
@@ -26,7 +26,7 @@ from cobandit.simulator.kernel.lossy import (
 from cobandit.simulator.kernel.mail import KEPT, UNDER_WAY, first_mail, place_of, speak, tell
 from cobandit.simulator.kernel.payment import remember_means
 from cobandit.simulator.kernel.planning import halve, plan_halving, pop
-from cobandit.simulator.kernel.sizes import bits_of, notice_size, parcel_size
+from cobandit.simulator.kernel.sizes import bits_of, notice_size, share_head_size
 from cobandit.simulator.kernel.tables import AGENT_BITS, Record, Table, Tables
 from cobandit.simulator.kernel.talking import JOINED, LEFT
 
@@ -101,7 +101,7 @@ def notify_all(t: Tables, slot: int, kind: int, agent: int, arm: int) -> None:
         edge = t.edges[place]
         is_told = t.seen[edge.receiver, arm].position >= 0 if t.world.literal_notices else edge.common > 0
         if kind != codes.ELIMINATED or is_told:
-            letter = new_letter(t, kind, agent, edge.receiver)
+            letter = push_letter(t, kind, agent, edge.receiver)
             letter.link, letter.number = place, arm
 
 
@@ -124,7 +124,7 @@ def send_all(t: Tables, slot: int) -> None:
         t.world.parcels_first = t.world.parcels_end = 0
 
 
-@compiled
+@inlined
 def account(t: Tables, letter: Record, slot: int) -> None:
     """Count a letter that is about to be sent (`ReferenceRun._count`)."""
     sender, receiver = letter.sender, letter.receiver
@@ -132,7 +132,7 @@ def account(t: Tables, letter: Record, slot: int) -> None:
     if letter.kind == codes.SHARE:
         t.world.shares += 1
         if t.world.counts_sizes:
-            t.world.bytes += parcel_size(t, letter)
+            t.world.bytes += share_head_size(t, letter)
             if letter.count > 0:
                 common = t.world.arms
                 if t.world.is_graph:
@@ -171,13 +171,12 @@ def deliver_current(t: Tables, slot: int) -> None:
         hear_as_leaf(t, receiver, link % t.uplinks.shape[1], pool, since, told)
     else:
         relay = receiver - t.world.agents
-        news = hear_as_relay(t, relay, sender, pool, since, told)
+        hear_as_relay(t, relay, pool, since, told)
         if sender >= t.world.agents:
             answer(t, t.edges[link].back)
         else:
             share_down(t, relay, sender, link % t.uplinks.shape[1])
-            for place in range(t.hubs[relay].edges, t.hubs[relay].edges_end if news > 0 else t.hubs[relay].edges):
-                observe(t, place, news)
+        pass_on(t, relay, sender, pool, since, told)
     turn_round(t, below)
 
 
@@ -222,8 +221,7 @@ def keep_parcel(t: Tables, letter: Record) -> None:
         t.world.overflow = True
         return
     for place in range(letter.version):
-        entry, kept = t.parcels[UNDER_WAY, spot_of(t, letter.since + place)], t.parcels[KEPT, begin + place]
-        kept[0], kept[1] = entry[0], entry[1]
+        copy_entry(t.parcels[UNDER_WAY, spot_of(t, letter.since + place)], t.parcels[KEPT, begin + place])
     t.world.parcels_kept += letter.version
     letter.since, letter.pool = begin, KEPT
 

@@ -5,9 +5,9 @@ A leaf has a link to each relay that it knows. A share up tells the arms that ch
 
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.cells import cell_of, spot_of
-from cobandit.simulator.kernel.hubs import put
+from cobandit.simulator.kernel.hubs import finish_parcel, put
 from cobandit.simulator.kernel.jit import compiled, inlined
-from cobandit.simulator.kernel.lossy import new_letter
+from cobandit.simulator.kernel.lossy import push_letter
 from cobandit.simulator.kernel.mail import UNDER_WAY, speak
 from cobandit.simulator.kernel.sizes import notice_size
 from cobandit.simulator.kernel.tables import ONE_OBSERVATION, Record, Tables
@@ -46,7 +46,7 @@ def has_reached(t: Tables, leaf: int, place: int, link: Record) -> bool:
 def share_up(t: Tables, leaf: int, place: int, is_answer: bool) -> None:
     """Share with a relay (`Speech.share`)."""
     link, version = t.uplinks[leaf, place], t.agents[leaf].own_pulls
-    letter = new_letter(t, codes.SHARE, leaf, relay_of(t, leaf, place))
+    letter = push_letter(t, codes.SHARE, leaf, relay_of(t, leaf, place))
     number_share(t, link, is_answer)
     base = link.shared_version
     letter.link, letter.pool = leaf * t.uplinks.shape[1] + place, UNDER_WAY
@@ -57,12 +57,12 @@ def share_up(t: Tables, leaf: int, place: int, is_answer: bool) -> None:
         for pull in range(base, version):  # an arm is told for its last observation
             arm = t.history[begin + pull] >> 1
             if t.changed[leaf, arm] == pull + 1:
-                put(t, cell_of(leaf, arm), ONE_OBSERVATION * t.seen[leaf, arm].pulls + t.seen[leaf, arm].rewards)
+                put(t, cell_of(t, leaf, arm), ONE_OBSERVATION * t.seen[leaf, arm].pulls + t.seen[leaf, arm].rewards)
     else:
         for arm in range(arms):
             if t.changed[leaf, arm] > base:
-                put(t, cell_of(leaf, arm), ONE_OBSERVATION * t.seen[leaf, arm].pulls + t.seen[leaf, arm].rewards)
-    letter.version = t.world.parcels_end - letter.since
+                put(t, cell_of(t, leaf, arm), ONE_OBSERVATION * t.seen[leaf, arm].pulls + t.seen[leaf, arm].rewards)
+    finish_parcel(t, letter, t.agents[leaf].name_size)
 
 
 @inlined
@@ -83,16 +83,16 @@ def observed_by_leaf(t: Tables, leaf: int) -> bool:
 def share_down(t: Tables, relay: int, leaf: int, place: int) -> None:
     """Answer a leaf at once, with the totals that have changed (`Exchange.ask`, `RunningTotals.told_to`)."""
     link = t.uplinks[leaf, place]
-    letter = new_letter(t, codes.SHARE, t.world.agents + relay, leaf)
+    letter = push_letter(t, codes.SHARE, t.world.agents + relay, leaf)
     link.answers += 1
     letter.link, letter.pool = leaf * t.uplinks.shape[1] + place, UNDER_WAY
-    letter.number, letter.since = link.answers, t.world.parcels_end
+    letter.number, letter.count, letter.since = link.answers, 0, t.world.parcels_end
     for arm in range(t.world.arms):
         if t.total_at[relay, arm] > link.told and t.seen[leaf, arm].position >= 0:
-            total = t.totals[relay, arm] - t.rows[relay, leaf, arm].value
+            total = t.totals[relay, arm] - t.cells[relay, cell_of(t, leaf, arm)]
             if total > 0:
                 put(t, arm, total)
-    letter.version = t.world.parcels_end - letter.since
+    finish_parcel(t, letter, 1)  # totals are of everybody else, whose name is empty
     link.told = t.hubs[relay].number
 
 
@@ -111,9 +111,9 @@ def hear_as_leaf(t: Tables, leaf: int, place: int, pool: int, since: int, told: 
     me, link = t.agents[leaf], t.uplinks[leaf, place]
     for spot in range(since, since + told):
         entry = t.parcels[pool, spot_of(t, spot)]
-        arm = entry[0]
+        arm = entry.cell
         before = used(t, leaf, arm)
-        t.heard[leaf, place, arm] = entry[1]
+        t.heard[leaf, place, arm] = entry.value
         after = used(t, leaf, arm)
         t.knowledge[leaf, t.seen[leaf, arm].position] += after - before
         me.observed += (after >> 32) - (before >> 32)

@@ -28,9 +28,9 @@ EMPTY = -1
 """The top of an empty stack."""
 
 
-@compiled
-def new_letter(t: Tables, kind: int, sender: int, receiver: int) -> Record:
-    """Put an empty message on top of the stack, and return it to be filled."""
+@inlined
+def push_letter(t: Tables, kind: int, sender: int, receiver: int) -> Record:
+    """Put a message on top of the stack, and return it to be filled."""
     if t.world.made + 1 >= t.letters.shape[0]:
         t.world.overflow = True
         t.world.made, t.world.letters_end = ARRIVED, EMPTY  # the run is void: write where there is room
@@ -39,6 +39,13 @@ def new_letter(t: Tables, kind: int, sender: int, receiver: int) -> Record:
     t.stack[t.world.letters_end] = t.world.made
     letter = t.letters[t.world.made]
     letter.kind, letter.sender, letter.receiver = kind, sender, receiver
+    return letter
+
+
+@compiled
+def new_letter(t: Tables, kind: int, sender: int, receiver: int) -> Record:
+    """Put an empty message on top of the stack, and return it to be filled."""
+    letter = push_letter(t, kind, sender, receiver)
     letter.since = letter.version = letter.number = letter.count = letter.attempt = 0
     letter.seen = letter.held = letter.held_version = letter.gone = letter.notice = 0
     letter.claim_from = letter.claim_upto = 0

@@ -4,25 +4,59 @@ Numba by itself hands a named tuple over as its members, and an array as seven t
 call, which LLVM must carry through every pass. Here `t` is one pointer, and what a function uses of it is loaded where
 it is used. Nothing there changes during a run, and LLVM is told so: it loads a thing once.
 
+No place in a table is counted from its end, so compiled code does not ask whether one is negative.
+
 This file knows how Numba types, unboxes and lowers. It does not know what the tables mean.
 """
 # ruff: noqa: ANN401  # what a compiler extension is given has no types of its own
 
+import operator
 from functools import lru_cache
 from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core.imputils import lower_getattr_generic
+from numba.core.imputils import lower_builtin, lower_getattr_generic
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import NativeValue, infer_getattr, models, register_model, typeof_impl, unbox
-from numba.np.arrayobj import make_array, populate_array
+from numba.np.arrayobj import getitem_array_tuple, getitem_arraynd_intp, make_array, populate_array, setitem_array
 from numba.np.numpy_support import from_dtype
 
 from cobandit.simulator.kernel.tables import Tables
 
 _WORDS = types.Array(types.uint64, 1, "C")
 _WORD, _BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
+
+
+class TableType(types.Array):
+    """The type of one table in compiled code."""
+
+
+register_model(TableType)(models.ArrayModel)
+
+
+@lower_builtin(operator.getitem, TableType, types.Integer)  # type: ignore[untyped-decorator]
+@lower_builtin(operator.getitem, TableType, types.BaseTuple)  # type: ignore[untyped-decorator]
+def _getitem(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    table, place = signature.args
+    general = signature.replace(args=(table, _from_the_beginning(place)))
+    get = getitem_arraynd_intp if isinstance(place, types.Integer) else getitem_array_tuple
+    return get(context, builder, general, arguments)
+
+
+@lower_builtin(operator.setitem, TableType, types.Integer, types.Any)  # type: ignore[untyped-decorator]
+@lower_builtin(operator.setitem, TableType, types.BaseTuple, types.Any)  # type: ignore[untyped-decorator]
+def _setitem(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    table, place, value = signature.args
+    general = signature.replace(args=(table, _from_the_beginning(place), value))
+    return setitem_array(context, builder, general, arguments)
+
+
+def _from_the_beginning(place: Any) -> Any:
+    """Return the type of a place that is not negative: the same bits without a sign."""
+    if isinstance(place, types.BaseTuple):
+        return types.Tuple([_from_the_beginning(one) for one in place.types])
+    return types.Integer.from_bitwidth(place.bitwidth, signed=False) if isinstance(place, types.Integer) else place
 
 
 class TablesType(types.Type):
@@ -34,7 +68,7 @@ class TablesType(types.Type):
         place = 0
         for name, dtype, dimensions in shapes:
             element = from_dtype(dtype)
-            self.members[name] = place, types.Array(element, dimensions, "C") if dimensions else element
+            self.members[name] = place, TableType(element, dimensions, "C") if dimensions else element
             place += 1 + dimensions
         super().__init__(name="Tables")
 

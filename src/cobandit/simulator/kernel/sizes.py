@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from cobandit.simulator.kernel import codes
-from cobandit.simulator.kernel.cells import arm_of, origin_of, spot_of
+from cobandit.simulator.kernel.cells import origin_of
 from cobandit.simulator.kernel.jit import compiled, inlined
 from cobandit.simulator.kernel.tables import Record, Table, Tables
 
@@ -64,15 +64,7 @@ def fill_sizes(shape: tuple[int, int]) -> dict[str, Table]:
 @inlined
 def integer_size(value: int) -> int:
     """Return how many bytes a whole number takes in MessagePack."""
-    if value < 128:
-        return 1
-    if value < 256:
-        return 2
-    if value < 65536:
-        return 3
-    if value < 4294967296:
-        return 5
-    return 9
+    return 1 + (value >= 128) + (value >= 256) + 2 * (value >= 65536) + 4 * (value >= 4294967296)
 
 
 @inlined
@@ -181,29 +173,26 @@ def tally_size(t: Tables, arm: int, value: int) -> int:
     return 1 + t.seen[0, arm].name_size + integer_size(value >> 32) + 2 * integer_size(value & 0xFFFFFFFF)
 
 
-@compiled
-def parcel_size(t: Tables, letter: Record) -> int:
-    """Return the bytes of a share with relays or on a graph: its cells come in a group for each origin."""
+@inlined
+def share_head_size(t: Tables, letter: Record) -> int:
+    """Return the bytes of a share with relays or on a graph but for its cells."""
     size = EMPTY_SHARE_FRAME + t.agents[letter.sender].name_size + t.agents[letter.receiver].name_size
-    size += integer_size(letter.number) + integer_size(letter.count)
-    if letter.version == 0:
-        return size
-    if not t.world.is_graph and letter.receiver < t.world.agents:  # totals: of everybody else, whose name is empty
-        for place in range(letter.since, letter.since + letter.version):
-            entry = t.parcels[letter.pool, spot_of(t, place)]
-            size += tally_size(t, entry[0], entry[1])
-        return size + CELLS_FRAME + 1 + (0 if letter.version < 16 else 2)
-    origins = 0
-    for place in range(letter.since, letter.since + letter.version):
-        entry = t.parcels[letter.pool, spot_of(t, place)]
-        group = t.groups[origin_of(entry[0])]
-        if group[0] != t.world.shares:  # the number of this one
-            group[0], group[1] = t.world.shares, 0
-            origins += 1
-            size += CELLS_FRAME + t.agents[origin_of(entry[0])].name_size
-        group[1] += 1
-        size += tally_size(t, arm_of(entry[0]), entry[1]) + (2 if group[1] == 16 else 0)
-    return size + (0 if origins < 16 else 2)
+    return size + integer_size(letter.number) + integer_size(letter.count)
+
+
+@inlined
+def list_beyond(count: int) -> int:
+    """Return the bytes of the head of a list but for one."""
+    return 0 if count < 16 else 2
+
+
+@inlined
+def note_cell(t: Tables, share: int, entry: Record) -> tuple[int, int]:
+    """Return the bytes of a cell of a share, and whether it is the first one of its origin: each has a group."""
+    group = t.groups[origin_of(t, entry.cell)]
+    is_first = group.share != share
+    group.share, group.cells = share, 1 + (0 if is_first else group.cells)
+    return entry.bytes + (group.head if is_first else 0) + (2 if group.cells == 16 else 0), is_first
 
 
 @compiled

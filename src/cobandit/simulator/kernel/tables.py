@@ -69,6 +69,7 @@ WORLD = np.dtype(
         ("tick", np.float64),
         ("longest", np.float64),
         ("is_graph", np.bool_),
+        ("arm_bits", np.int64),  # of a cell: see `cells.py`
         ("first_hub", np.int64),  # the position of the first who holds rows: see `hubs.py`
         ("homes", np.int64),  # of a leaf
         ("luck_by_arm", np.bool_),  # the luck of a reward belongs to an arm's pull, and not to any pull
@@ -93,7 +94,8 @@ WORLD = np.dtype(
         ("spend", np.float64),  # of a radius (`accuracy.spend_of`)
         # What follows changes during a run.
         ("decisions", np.int64),
-        ("shares", np.int64),  # with relays or on a graph, as the next three
+        ("shares", np.int64),  # with relays or on a graph, as the next four
+        ("written", np.int64),
         ("parcels_first", np.int64),  # what letters under way tell is from here
         ("parcels_end", np.int64),  # to here
         ("parcels_kept", np.int64),  # what letters to those who are away tell ends here
@@ -250,7 +252,8 @@ UPLINK = np.dtype(
 
 EDGE = np.dtype(
     [
-        ("told", np.int64),  # up to which place of the sender's log the receiver was told
+        ("told", np.int64),  # up to which number of the sender's log the receiver was told, with a plug-in
+        ("queued", np.int32),  # how many entries wait to be told
         ("sender", np.int32),
         ("receiver", np.int32),
         ("back", np.int32),  # the edge the other way
@@ -272,9 +275,7 @@ HUB = np.dtype(
         ("edges", np.int64),  # where its edges begin, and end
         ("edges_end", np.int64),
         ("same_arms", np.bool_),  # whether all its neighbours have its arms
-        ("number", np.int64),  # of its log (`Replica.number`); changes during a run, as do the next two
-        ("log_first", np.int64),  # what lies before it everybody was told
-        ("log_end", np.int64),
+        ("number", np.int64),  # of its log (`Replica.number`); changes during a run, as does the next
         ("tokens", np.int64),  # how many tokens it has to return
     ],
     align=True,
@@ -283,13 +284,27 @@ HUB = np.dtype(
 
 CELL = np.dtype(
     [
-        ("value", np.int64),  # what the hub knows of it: see `ONE_OBSERVATION`
-        ("logged", np.int32),  # where in the hub's log the last change is
+        ("value", np.int64),  # what the node knows of it: see `ONE_OBSERVATION`
+        ("logged", np.int32),  # the number of its last change
         ("teller", np.int32),  # who told it
     ],
     align=True,
 )
-"""What a hub knows of an agent's observations of an arm."""
+"""What a node of a plug-in knows of an agent's observations of an arm."""
+
+ENTRY = np.dtype(
+    [
+        ("value", np.int64),  # see `ONE_OBSERVATION`
+        ("cell", np.int32),
+        ("bytes", np.int32),  # of the tally on the wire
+        ("news", np.int32),  # how many observations were new to who was told it
+    ],
+    align=True,
+)
+"""What is told, or waits to be told, of a cell."""
+
+GROUP = np.dtype([("share", np.int64), ("cells", np.int32), ("head", np.int32)], align=True)
+"""In which share an agent's cells were last counted, how many are there, and the bytes of their head."""
 
 TOLD = np.dtype(
     [
@@ -476,17 +491,19 @@ class Tables(NamedTuple):
     edges: Table
     """By sender, then receiver."""
     rows: Table
-    """By hub, agent and arm."""
-    log: Table
-    """By hub, a ring: the cells that changed, in order."""
+    """By node, agent and arm, with a plug-in."""
+    cells: Table
+    """By hub and cell: what the hub knows of it (`ONE_OBSERVATION`)."""
+    queues: Table
+    """By edge, what waits to be told: entries in the order of changes."""
     totals: Table
     """By relay and arm: all rows added up."""
     total_at: Table
     """By relay and arm: the number of the log at which the total last changed."""
     parcels: Table
-    """What letters tell: by pool, entries of two numbers. Those under way are a ring, those kept a list."""
+    """What letters tell: by pool, entries. Those under way are a ring, those kept a list."""
     groups: Table
-    """By agent: in which message it was last counted, and how many of its cells are there."""
+    """By agent."""
     told: Table
     """By agent and arm, with a plug-in."""
     tokens: Table

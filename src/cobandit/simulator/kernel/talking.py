@@ -48,7 +48,7 @@ def observe(t: Tables, agent: int, arm: int, reward: int) -> None:
         note_own(t, agent, arm, reward)
     if t.world.windowed:
         observe_in_period(t, agent, arm, reward)
-    if t.world.counts_sizes:
+    if t.world.counts_sizes and t.pairs.shape[0] > 0:
         note_size(t, agent, arm)
     t.changed[agent, arm] = me.own_pulls
     if not t.world.same_arms:

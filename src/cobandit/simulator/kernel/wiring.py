@@ -8,14 +8,15 @@ from cobandit.core.protocols.rules import Input
 from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.topology import Graph, Relays
 from cobandit.simulator.kernel.cells import ring_room
-from cobandit.simulator.kernel.tables import CELL, EDGE, HUB, UPLINK, Table, Tables, records
+from cobandit.simulator.kernel.sizes import CELLS_FRAME
+from cobandit.simulator.kernel.tables import CELL, EDGE, ENTRY, GROUP, HUB, UPLINK, Table, Tables, records
 from cobandit.simulator.result import Communication
 from cobandit.simulator.wiring import links_of
 from cobandit.values.errors import LocalError
 
 _FIRST_PARCELS = 1 << 16
-_FIRST_LOG = {Relays: 1 << 18, Graph: 1 << 12}
-"""Room for entries of parcels, and of each log. More is made where it does not suffice."""
+_FIRST_QUEUES, _LEAST_QUEUE = 1 << 20, 1 << 8
+"""Room for entries of parcels, of all queues, and of each. More is made where it does not suffice."""
 
 
 class Wiring(NamedTuple):
@@ -26,7 +27,8 @@ class Wiring(NamedTuple):
     hubs: Table
     edges: Table
     rows: Table
-    log: Table
+    cells: Table
+    queues: Table
     totals: Table
     total_at: Table
     parcels: Table
@@ -42,23 +44,24 @@ def unwired() -> Wiring:
         records(0, HUB),
         records(0, EDGE),
         records(cells, CELL),
-        np.zeros((0, 1), np.int64),
+        np.zeros((0, 0), np.int64),
+        records((0, 0), ENTRY),
         np.zeros((0, 0), np.int64),
         np.zeros((0, 0), np.int64),
-        np.zeros((2, 1, 2), np.int64),
-        np.zeros((0, 2), np.int64),
+        records((2, 1), ENTRY),
+        records(0, GROUP),
     )
 
 
-def fill_wiring(scenario: Scenario, members: Table, arm_sets: Table, *, room: int, decisions: int) -> Wiring:
+def fill_wiring(scenario: Scenario, members: Table, agents: Table, *, arm_bits: int, room: int) -> Wiring:
     """Return the tables of a topology.
 
     Args:
         scenario: The world.
         members: By arm set and arm, whether it is in the set.
-        arm_sets: By agent, its arm set.
+        agents: The table of agents.
+        arm_bits: How much of a cell is its arm.
         room: By how much more room there is to be than at first.
-        decisions: How many decisions there are at most.
     """
     count, arms, topology = len(scenario.agents), len(scenario.arms.names), scenario.topology
     if topology is None:
@@ -66,10 +69,10 @@ def fill_wiring(scenario: Scenario, members: Table, arm_sets: Table, *, room: in
     known = topology.known if isinstance(topology, Relays) else 0
     hubs = scenario.relay_count or count
     pairs = _pairs(scenario)
-    if hubs * count * arms >= 2**40:
+    cells = count << arm_bits
+    if cells >= 2**31 or hubs * cells >= 2**40:
         raise LocalError(f"{hubs} rows for each of {count} agents and {arms} arms do not fit any memory")
-    logs = hubs if hubs > 1 or not known else 0  # a relay without others tells nobody what changed
-    log_room = ring_room(max(1, min(room * _FIRST_LOG[type(topology)], decisions + 1)))
+    queue_room = min(room * max(_LEAST_QUEUE, _FIRST_QUEUES // max(1, len(pairs))), 2 * cells)
     parcel_room = room * _FIRST_PARCELS
     if scenario.delay and known:
         parcel_room = max(parcel_room, ring_room(room * count * min(arms, 16)))
@@ -77,14 +80,21 @@ def fill_wiring(scenario: Scenario, members: Table, arm_sets: Table, *, room: in
         _uplinks(scenario, count if known else 0, known),
         np.zeros((count if known else 0, known, arms), np.int64),
         _hubs(scenario, hubs, pairs),
-        _edges(scenario, pairs, members, arm_sets),
-        records((hubs, count, arms), CELL),
-        np.zeros((logs, log_room), np.int64),
+        _edges(scenario, pairs, members, agents.arm_set),
+        records((0, 0, 0), CELL),
+        np.zeros((hubs, cells), np.int64),
+        records((len(pairs), queue_room), ENTRY),
         np.zeros((scenario.relay_count, arms), np.int64),
         np.zeros((scenario.relay_count, arms), np.int64),
-        np.zeros((2, parcel_room, 2), np.int64),
-        np.zeros((count, 2), np.int64),
+        records((2, parcel_room), ENTRY),
+        _groups(agents.name_size[:count]),
     )
+
+
+def _groups(name_sizes: Table) -> Table:
+    groups = records(len(name_sizes), GROUP)
+    groups.head = CELLS_FRAME + name_sizes
+    return groups
 
 
 def _uplinks(scenario: Scenario, leaves: int, known: int) -> Table:
