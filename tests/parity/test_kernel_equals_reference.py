@@ -318,11 +318,11 @@ def test_forty_agents_agree_in_every_count(topology: Topology, delay: int) -> No
     assert kernel.run(world, seed=1, trial=2) == reference.run(world, seed=1, trial=2)
 
 
-def test_a_graph_of_one_agent_has_room_for_what_it_observes() -> None:
-    """It has nobody to tell it to, and once wrote it beyond the end of a table that had no rows."""
+def test_a_graph_of_one_agent_queues_nothing() -> None:
+    """It has no neighbour, and once wrote what it observed beyond the end of a table that had no rows."""
     world = Scenario(HORIZON, Arms.of([0.2, 0.8]), (AgentSpec(Rate(1.0)),), topology=Graph(()))
     with np.errstate(over="ignore"):  # as `kernel.run` has it
-        assert len(prepare(world, Tape(3, 0), (), Room(1, 0, 1), sizes=True).log) == 1
+        assert len(prepare(world, Tape(3, 0), (), Room(1, 0, 1), sizes=True).queues) == 0
     check_both_tell_the_same(world, seed=3, trial=0)
 
 
