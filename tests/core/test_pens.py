@@ -172,11 +172,26 @@ def test_a_late_word_of_a_lender_that_has_begun_anew_is_not_merged() -> None:
     for session in (7, 8):
         said = Presence("r", session, 2, session, is_present=True, arms=("A",), units_per_reward=1, is_relay=True)
         agent.receive(Notice("r", "s", Changes(presences=(said,)), session, is_introduced=True), 0.0)
-    cells = (Cells("r", 7, (ArmTally("A", 1, 1, 1),)),)
+    cells = tuple(Cells(name, life, (ArmTally("A", 1, 1, 1),)) for name, life in (("r", 7), (PEN, 5)))
     late = Changes(0, 3, cells, settled=blocks_of(PEN, 5, [0]))
     agent.receive(Share("r", "s", 1, 1, late, Delivery(7, 0, Receipt(5, 0, 0), is_introduced=True)), 1.0)
-    assert list(agent.endpoint.replica.cells()) == []
+    assert [key.agent for key, _ in agent.endpoint.replica.cells()] == ["r"]  # what it observed itself counts
     assert not is_settled(agent.endpoint.replica, PEN, 5, 0)
+
+
+@pytest.mark.parametrize(("session", "base", "counts"), [(5, 0, True), (4, 0, False), (5, 2, False)])
+def test_a_message_counts_for_pens_only_if_it_leaves_out_nothing_that_is_lacking(
+    session: int, base: int, counts: bool
+) -> None:
+    """An earlier session, whose disk is lost, may have held the numbers of these observations."""
+    agent = relay("s")
+    said = Presence("r", 7, 2, 7, is_present=True, arms=("A",), units_per_reward=1, is_relay=True)
+    agent.receive(Notice("r", "s", Changes(presences=(said,)), 7, is_introduced=True), 0.0)
+    cells = tuple(Cells(name, 5, (ArmTally("A", 1, 1, 1),)) for name in ("ann", PEN))
+    told = Changes(base, 3, cells, settled=blocks_of(PEN, 5, [0]))
+    agent.receive(Share("r", "s", 1, 1, told, Delivery(7, 0, Receipt(session, 0, 0), is_introduced=True)), 1.0)
+    assert [key.agent for key, _ in agent.endpoint.replica.cells()] == ["ann", PEN][: 1 + counts]
+    assert is_settled(agent.endpoint.replica, PEN, 5, 0) is counts
 
 
 def test_what_a_lender_adopts_it_tells_other_relays_also_if_nobody_else_speaks() -> None:

@@ -11,9 +11,14 @@ def test_nothing_is_counted_twice_or_lost(seed: int) -> None:
     assert run_seed(seed).violations == ()
 
 
-def test_what_was_wrong_once_is_right_now() -> None:
-    """Seed 3000879: a relay with small packets could not start from its own disk."""
-    assert run_seed(3000879).violations == ()
+@pytest.mark.parametrize("seed", [3000879, 42002627])
+def test_what_was_wrong_once_is_right_now(seed: int) -> None:
+    """What these seeds have shown.
+
+    3000879: a relay with small packets could not start from its own disk.
+    42002627: a late packet brought a relay without its disk an observation of a pen without the decision's number.
+    """
+    assert run_seed(seed).violations == ()
 
 
 def test_a_seed_decides_everything() -> None:

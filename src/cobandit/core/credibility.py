@@ -340,9 +340,6 @@ def believed(
     and either definition may have changed while the message was under way. A later session sends them again, unless its
     disk is lost.
     """
-    known = replica.presence_of(sender)
-    if changes.settled and known is not None and (session or 0) < known.session:
-        return Changes()  # a lender that has lost its disk may have counted these decisions again by now
     if not is_heeded:
         changes = changes._replace(eliminations=(), presences=())
     said = said_by(sender, changes, replica)
@@ -401,6 +398,14 @@ def is_meant(receipt: Receipt, session: int) -> bool:
     agent yet has never been answered.
     """
     return receipt.session == session or not (receipt.number or receipt.held)
+
+
+def continues(link: Link, delivery: Delivery, changes: Changes, session: int) -> bool:
+    """Return whether a heeded message leaves out only what this agent holds, in this session, of the sender's log.
+
+    What a sender believes to be wanted depends on the receiver's session that it knows.
+    """
+    return delivery.receipt.session == session and changes.base <= link.held
 
 
 def latest_life(receipt: Receipt, changes: Changes, replica: Replica, session: int) -> int:

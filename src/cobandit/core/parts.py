@@ -3,8 +3,9 @@
 The observations of a pen and the decisions that they belong to must arrive together. A peer that knew an observation
 but not that its decision is settled could count it again; the other way round, it would be lost. So one message carries
 all that is wanted of one pen, including later changes, and however small packets are: the number of decisions of a pen
-is limited (`pens.MAX_NUMBERS`). A part may therefore carry more than it claims, which does no harm. This file does not
-know who wants what.
+is limited (`pens.MAX_NUMBERS`). A part may therefore carry more than it claims, which does no harm. What was
+acknowledged is left out, so a message counts for pens only where that is held (`credibility.continues`). This file does
+not know who wants what.
 """
 
 from collections import Counter

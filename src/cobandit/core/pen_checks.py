@@ -51,3 +51,13 @@ def check_settled(changes: Changes, sender: AgentId, replica: Replica) -> None:
         most = MAX_BLOCKS if pen == sender else MAX_BLOCKS + MAX_BLOCKS // 2
         if len(blocks.union(known_blocks(replica, pen, incarnation_of(pen)))) > most:
             raise PeerError(f"{sender} tells of more settled decisions of {pen} than are kept of one pen")
+
+
+def without_pens(changes: Changes) -> Changes:
+    """Return what a message says of all agents but pens, if it does not continue what is held of its sender's log.
+
+    It may contain observations without the numbers of their decisions: it was sent to an earlier session, which held
+    those and has lost its disk. Or its sender has lost its own, and may have counted the same decisions again since.
+    """
+    cells = tuple(told for told in changes.cells if lender_of(told.agent) is None)
+    return changes._replace(cells=cells, settled=())

@@ -14,6 +14,7 @@ from cobandit.core import credibility
 from cobandit.core.link import Link
 from cobandit.core.messages import Acknowledgement, AgentId, Changes, Delivery, Message, Share
 from cobandit.core.outcome import Outcome, Received
+from cobandit.core.pen_checks import without_pens
 from cobandit.core.retransmit import Event, Phase
 from cobandit.values.errors import PeerError
 
@@ -30,14 +31,15 @@ def receive_share(endpoint: "Endpoint", share: Share, delivery: Delivery, now: f
     heeded = credibility.is_heeded(link, delivery, share.changes)
     if heeded:
         endpoint.peers.hear(link, delivery, now)
-    outcome = endpoint.merge(link, share, share.changes, delivery.session, now, is_heeded=heeded)
+    continued = heeded and credibility.continues(link, delivery, share.changes, endpoint.session)
+    counted = share.changes if continued else without_pens(share.changes)
+    outcome = endpoint.merge(link, share, counted, delivery.session, now, is_heeded=heeded)
     if not heeded:  # its observations count, its request does not; it may not know of a later session
         is_over = delivery.session < (link.peer.session or 0)
         return outcome._replace(outgoing=((speech.acknowledge(link),) if is_over else ()) + outcome.outgoing)
-    # What a sender believes to be wanted depends on the receiver's session that it knows.
     is_taken = endpoint.witnesses.is_whole
     is_taken = is_taken and not credibility.is_mistaken(share.changes, endpoint.members, endpoint.replica)
-    if is_taken and delivery.receipt.session == endpoint.session and share.changes.base <= link.held:
+    if is_taken and credibility.continues(link, delivery, share.changes, endpoint.session):
         link.held = max(link.held, share.changes.upto)
     if share.number > link.shares_received and credibility.is_meant(delivery.receipt, endpoint.session):
         answer = _take_fresh(endpoint, link, share, delivery, now)

@@ -31,6 +31,8 @@ class Fleet:
         self.journals: dict[str, MemoryJournal] = {}
         self.heard: list[object] = []
         """What nobody has a machine for."""
+        self.sent: list[tuple[str, str, bytes]] = []
+        """Every packet, with its sender and its receiver."""
         self.cut: set[str] = set()
         self.lost: dict[str, type] = {}
         """What the network loses of what each says."""
@@ -87,6 +89,7 @@ class Fleet:
         return bool(step.outgoing)
 
     def _deliver(self, sender: str, receiver: str, packet: bytes) -> None:
+        self.sent.append((sender, receiver, packet))
         if {sender, receiver} & self.cut:
             return
         if receiver in self.machines:

@@ -1,14 +1,15 @@
 """Pens between machines, without I/O: lent, given back, handed on, ended, and the gate for rewards."""
 
 import pytest
-from tests.live.machine.pen_fleet import ARMS, Fleet, build, counted, decide, name_of
+from tests.live.machine.pen_fleet import ARMS, GROUP, Fleet, build, counted, decide, name_of
 
+from cobandit.core import Share
 from cobandit.core.pens import Phase
 from cobandit.core.settled import is_settled
 from cobandit.live.decide.decision import Claim, sign
 from cobandit.live.decide.taken import Taken
 from cobandit.live.machine import control_messages
-from cobandit.live.machine.control_messages import PenLent, PenOver, PenRefused, PenReturned
+from cobandit.live.machine.control_messages import PenLent, PenOver, PenRefused, PenReturned, pack, unpack
 from cobandit.live.machine.holding import holder, not_given_back, question
 from cobandit.live.machine.rewarding import take_reward
 from cobandit.live.machine.sharing import LIVE_SHARING
@@ -210,6 +211,37 @@ def test_a_relay_without_its_disk_adopts_only_what_another_has_told_it(fleet: Fl
     assert relay.lending is not None
     assert relay.lending.book.lend(b"9", relay.agent.incarnation, lambda last: last + 1, 0.0) is not None
     assert name_of(pod) not in [pen for pen in relay.lending.book.pens if relay.lending.book.is_lent(pen)]
+
+
+def test_a_late_packet_brings_no_observation_without_its_number(fleet: Fleet) -> None:
+    """Both relays lose their disks. In between, a packet that was sent before arrives late.
+
+    It was the second part of two: it has the observation, and the first part had the number (swarm seed 42002627).
+    """
+    lender, other = fleet.relay("r"), fleet.relay("s")
+    lender.limit_facts(1)
+    fleet.wait(10.0)
+    pod = fleet.pod("r")
+    fleet.sent.clear()
+    token = decide(pod)
+    fleet.wait(100.0)
+    assert is_settled(other.agent.endpoint.replica, name_of(pod), pod.agent.incarnation, 0)
+    said = [unpack(packet, GROUP) for sender, receiver, packet in fleet.sent if (sender, receiver) == ("r", "s")]
+    late = [one for one in said if isinstance(one, Share) and one.changes.cells and not one.changes.settled]
+    assert late
+    del fleet.machines["s"], fleet.machines[name_of(pod)]
+    fleet.lost = {"r": Share}
+    other = fleet.relay("s", MemoryJournal())
+    del fleet.machines["r"]
+    for one in late:
+        other.step(((pack(one, GROUP), "r"),))
+    fleet.lost = {}
+    lender = fleet.relay("r", MemoryJournal())
+    other.introduction.greet("r")
+    take_reward(lender, token, 1.0)
+    fleet.wait(100.0)
+    assert (counted(lender), counted(other)) == (1, 1)
+    assert take_reward(lender, token, 1.0) is Taken.COUNTED_BEFORE
 
 
 def test_who_speaks_with_a_pen_in_another_session_is_told_that_it_is_over(fleet: Fleet) -> None:
