@@ -27,7 +27,7 @@ MAX_UNANSWERED_ATTEMPTS = 200
 
 LONGEST_UNANSWERED_PAUSE = 20.0
 REST_SECONDS = 3600.0
-"""Seconds for which an address that was given up is not tried, whoever reports it."""
+"""Seconds for which an address that was given up is not tried, no matter which member reports it."""
 
 MAX_RESTING = 4096
 MAX_TELLERS = 4096
