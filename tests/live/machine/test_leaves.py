@@ -13,6 +13,7 @@ from cobandit.live.drive.clock import VirtualClock
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.homes import SILENT_AFTER
 from cobandit.live.machine.machine import Machine
+from cobandit.live.machine.routing import TRIED_WAIT
 from cobandit.live.machine.sharing import LIVE_SHARING
 from cobandit.live.machine.step import Terms
 from cobandit.live.store.journal import MemoryJournal
@@ -311,6 +312,46 @@ def test_a_reward_for_a_leaf_that_is_dead_does_not_go_round_between_relays_that_
     fleet.wait(300.0)
     assert [made.rewards_for_others.handed_on for made in relays_of(fleet)] == before
     assert sum(made.outbox.waiting for made in relays_of(fleet)) == 1
+
+
+def test_a_relay_that_cannot_bring_rewards_to_a_leaf_itself_takes_no_more_for_it(fleet: Fleet) -> None:
+    one, other = fleet.leaf("web-0"), fleet.leaf("web-1")
+    tokens = [one.decider.select_arm().id for _ in range(3)]
+    fleet.talk()
+    home = fleet.home_of("web-0")
+    second = "r1" if home == "r2" else "r2"
+    relay = fleet.machines[home]
+
+    def taken(token: str) -> bool:
+        message = control_messages.RewardsToBring(second, ((token, 1.0),), is_doubtful=True)
+        step = relay.step([(control_messages.pack(message, GROUP), None)])
+        return (second, control_messages.RewardsTaken(home, (token,))) in step.outgoing
+
+    assert taken(tokens[0])  # the leaf was just heard
+    fleet.talk()
+    fleet.down.add("web-0")
+    other.rewards_for_others.offer("web-0", tokens[1], 1.0)
+    fleet.wait(20.0)
+    assert relay.outbox.wait_of("web-0") >= TRIED_WAIT
+    assert not taken(tokens[2])
+
+
+def test_an_answer_that_the_network_repeats_hurries_a_relay_once(fleet: Fleet) -> None:
+    fleet.talk()
+    relay, token = fleet.machines["r1"], sign(Claim("web-9", 1, "A", 1.0), b"a key")
+    relay.rewards_for_others.take_over("web-9", token, 1.0)
+    (number,) = (
+        message.number
+        for to, message in relay.step([]).outgoing
+        if to == "r2" and isinstance(message, control_messages.RewardsToBring)
+    )
+
+    def asks_again() -> bool:
+        answer = control_messages.RewardsTaken("r2", ("another",), number)
+        step = relay.step([(control_messages.pack(answer, GROUP), None)])
+        return any(isinstance(message, control_messages.RewardsToBring) for _, message in step.outgoing)
+
+    assert [asks_again() for _ in range(3)] == [True, False, False]
 
 
 def test_only_a_relay_can_say_that_it_brings_a_reward_on(fleet: Fleet) -> None:

@@ -219,7 +219,7 @@ class Inbound:
             case control_messages.RewardsTaken():
                 if machine.lending is None or not machine.lending.keeps(message.sender):
                     machine.rewards_for_others.arrived(message.sender, message.tokens, message.number)
-                machine.routing.answered(message.sender)
+                machine.routing.answered(message.sender, message.number)
             case control_messages.RewardsToBring():
                 self._take_over(message, now)
             case control_messages.FleetAsked():
@@ -233,7 +233,7 @@ class Inbound:
 
         From a leaf or a member of a mesh, all are taken, whatever becomes of them. Another relay sends what it cannot
         deliver itself. From that, only rewards for members present here are taken; if the sender takes the member to be
-        present there too, only if it was just heard here. So no reward travels in circles.
+        present there too, only if it was just heard here and takes what it is sent. So no reward travels in circles.
         """
         machine, taken = self._machine, list[str]()
         is_led = machine.agent.peers.is_relay(message.sender)
@@ -256,10 +256,12 @@ class Inbound:
             machine.answer_with(message.sender, said)
 
     def _can_bring(self, owner: str, now: float, *, is_doubtful: bool) -> bool:
-        """Return whether a member is present; if another relay doubts that, whether it was just heard here."""
+        """Return whether a member is present; if another relay doubts that, whether this one has reason not to."""
         agent = self._machine.agent
         heard = agent.peers.last_heard(owner) if agent.peers.is_present(owner) else None
-        return heard is not None and not (is_doubtful and abs(now - heard) > JUST_HEARD)
+        if heard is None or not is_doubtful:
+            return heard is not None
+        return abs(now - heard) <= JUST_HEARD and not self._machine.routing.doubts(owner)
 
     def _takes(self, token: str, reward: float) -> bool:
         """Return whether a reward that was brought here need not be brought again: it is counted, kept, or refused.

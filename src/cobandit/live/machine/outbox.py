@@ -213,6 +213,11 @@ class Outbox:
         owed = self._owed.get(peer)
         return () if owed is None else [(token, reward) for token, (reward, _) in owed.rewards.items()]
 
+    def wait_of(self, peer: str) -> float:
+        """Return the present wait between two attempts to bring something to a peer."""
+        owed = self._owed.get(peer)
+        return FIRST_WAIT if owed is None else owed.wait
+
     def owes(self, peer: str, digest: bytes) -> bool:
         """Return whether a peer was sent rewards or controls that it has not acknowledged."""
         owed = self._owed.get(peer)

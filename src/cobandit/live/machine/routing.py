@@ -22,7 +22,7 @@ TRIED_WAIT = 8.0
 
 
 class _Way:
-    __slots__ = ("asked", "next_at", "place", "wait")
+    __slots__ = ("answered", "asked", "next_at", "place", "wait")
 
     def __init__(self) -> None:
         self.next_at, self.wait = 0.0, FIRST_WAIT
@@ -30,6 +30,8 @@ class _Way:
         """The position of the next reward to try. Each gets its turn, even if those before it are refused."""
         self.asked = False
         """Whether something was handed on and not answered."""
+        self.answered = 0
+        """The number of the last message that was answered. A network may repeat answers."""
 
 
 class Routing:
@@ -64,10 +66,18 @@ class Routing:
         """Return whether something was handed on to a relay that has not confirmed it."""
         return way in self._ways and self._ways[way].asked
 
-    def answered(self, way: str) -> None:
-        """Note that a relay has taken some rewards. It may have the next ones at once."""
-        if (known := self._ways.get(way)) is not None:
-            known.next_at, known.wait, known.asked = 0.0, FIRST_WAIT, False
+    def doubts(self, owner: str) -> bool:
+        """Return whether a member has not taken a reward for so long that others are asked to bring it."""
+        return self._outbox.wait_of(owner) >= TRIED_WAIT
+
+    def answered(self, way: str, number: int) -> None:
+        """Note that a relay has taken some rewards of the message with this number. It may have the next ones at once.
+
+        Only the first answer to a message does that. Otherwise a network that repeats answers would multiply messages.
+        """
+        known = self._ways.get(way)
+        if known is not None and known.answered < number <= self._outbox.number:
+            known.answered, known.next_at, known.wait, known.asked = number, 0.0, FIRST_WAIT, False
 
     def due_at(self) -> float | None:
         """Return when to check again; `None` for never, as long as nothing changes."""
