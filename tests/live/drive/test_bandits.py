@@ -407,7 +407,7 @@ def test_segments_that_were_only_heard_of_have_desks_as_far_as_there_is_room_and
     assert other.statistics().bandits[0].segments == 9
     pull(second, 1, "new")
     pull(second, 1, "s8")  # what others observed of it counts here as soon as it is asked for
-    eventually(lambda: sum(other.machine.decider.desks["home", "s8"].published.counts) == 2)
+    eventually(lambda: sum(other.machine.decider.desks["home", "s8"].published.counts.values()) == 2)
     with pytest.raises(LocalError, match="2 segments already"):
         second.select_arm("one too many")
 

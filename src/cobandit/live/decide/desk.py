@@ -293,13 +293,13 @@ class Desk:
 
     def _take_tallies(self, known: Known) -> None:
         policy, tally = self._policy, self._policy.tally
-        pulls = 0
-        for arm, count, total, absorbed, absorbed_sum in zip(
-            known.arms, known.counts, known.sums, known.absorbed_counts, known.absorbed_sums, strict=True
-        ):
-            own = self._counts[arm] - absorbed
-            pulls += own
-            tally.counts[arm] = count + own
-            tally.sums[arm] = total + self._sums[arm] - absorbed_sum
-        tally.observations = sum(tally.counts.values())
-        policy.own_pulls = known.own_pulls + pulls
+        tally.counts.update(known.counts)
+        tally.sums.update(known.sums)
+        tally.observations, policy.own_pulls = known.observations, known.own_pulls
+        if self._counts != known.absorbed_counts or self._sums != known.absorbed_sums:
+            for arm in known.arms:
+                own = self._counts[arm] - known.absorbed_counts[arm]
+                tally.counts[arm] += own
+                tally.sums[arm] += self._sums[arm] - known.absorbed_sums[arm]
+                tally.observations += own
+                policy.own_pulls += own

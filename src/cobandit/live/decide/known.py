@@ -8,14 +8,16 @@ from cobandit.values.tally import Arm
 
 
 class Known(NamedTuple):
-    """What the network side had counted at one moment. Tallies are in the order of `arms`."""
+    """What the network side had counted at one moment. Each mapping has all arms, in their order."""
 
     arms: tuple[Arm, ...]
-    counts: tuple[int, ...]
-    sums: tuple[int, ...]
+    counts: Mapping[Arm, int]
+    sums: Mapping[Arm, int]
+    observations: int
     own_pulls: int
-    absorbed_counts: tuple[int, ...]
-    absorbed_sums: tuple[int, ...]
+    absorbed_counts: Mapping[Arm, int]
+    """How many of these pulls the network side received from this desk."""
+    absorbed_sums: Mapping[Arm, int]
     candidates: tuple[Arm, ...]
     """The arms to choose from: not ruled out, not removed, not frozen."""
     control_arm: Arm | None
@@ -34,5 +36,5 @@ class Known(NamedTuple):
         return None if self.draw is None else self.draw.shares()
 
 
-NOTHING = Known((), (), (), 0, (), (), (), None)
+NOTHING = Known((), {}, {}, 0, 0, {}, {}, (), None)
 """The value for the plain bandit at a member that has none."""

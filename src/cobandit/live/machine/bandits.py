@@ -369,12 +369,12 @@ class Bandits:
     def _make_blank(self, declared: Declared) -> None:
         """Set what is published for a segment about which nothing is known: all arms are alike."""
         offer, arms = self._offers[declared.bandit.name], self._served(declared.bandit.name).arms
-        candidates, nothing = offer.available, (0,) * len(arms)
+        candidates, nothing = offer.available, dict.fromkeys(arms, 0)
         odds = None
         if declared.desk.build(arms).posteriors() is not None:
             odds = dict.fromkeys(candidates, 1.0 / len(candidates))
         draw = None if odds is None else drawn_by(odds, candidates, declared.desk.allocation)
         blank = Known(
-            arms, nothing, nothing, 0, nothing, nothing, candidates, offer.control_arm, odds, draw, offer.offered
+            arms, nothing, nothing, 0, 0, nothing, nothing, candidates, offer.control_arm, odds, draw, offer.offered
         )
         self.decider.declared[declared.bandit.name] = declared.desk._replace(blank=blank)

@@ -71,26 +71,26 @@ class Knowledge:
 
     def __init__(self, agent: Agent, operations: "Offer", odds: Odds, at: At = PLAIN) -> None:
         self._agent, self._operations, self._odds, self._at = agent, operations, odds, at
-        self._absorbed: dict[Arm, list[int]] = {}
+        self._absorbed_counts: dict[Arm, int] = {}
+        self._absorbed_sums: dict[Arm, int] = {}
 
     def take(self, tallies: Iterable[ArmTally]) -> None:
         """Note that the agent has taken rewards from the decider."""
         for arm, count, units, _ in tallies:
-            absorbed = self._absorbed.setdefault(arm, [0, 0])
-            absorbed[0] += count
-            absorbed[1] += units
+            self._absorbed_counts[arm] = self._absorbed_counts.get(arm, 0) + count
+            self._absorbed_sums[arm] = self._absorbed_sums.get(arm, 0) + units
 
     def known(self) -> Known:
         """Return what to publish."""
         policy, candidates = self._agent.policy_at(*self._at), self._operations.available
-        absorbed = [self._absorbed.get(arm, (0, 0)) for arm in policy.arms]
         return Known(
             arms=policy.arms,
-            counts=tuple(policy.tally.counts.values()),
-            sums=tuple(policy.tally.sums.values()),
+            counts=policy.tally.counts.copy(),
+            sums=policy.tally.sums.copy(),
+            observations=policy.tally.observations,
             own_pulls=policy.own_pulls,
-            absorbed_counts=tuple(count for count, _ in absorbed),
-            absorbed_sums=tuple(units for _, units in absorbed),
+            absorbed_counts={arm: self._absorbed_counts.get(arm, 0) for arm in policy.arms},
+            absorbed_sums={arm: self._absorbed_sums.get(arm, 0) for arm in policy.arms},
             candidates=candidates,
             control_arm=self._operations.control_arm,
             odds=self._odds.last,
