@@ -10,7 +10,7 @@ PYTHONS ?=
 # Hundreds of processes are started here: what Python makes of a source is kept for the next, whatever the surroundings say.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run paper core test wheel release image monitoring swarm faults corruptions messages benchmark live-benchmark api fuzz site reproduction-page format lock clean
+.PHONY: run paper core test wheel release image monitoring swarm faults corruptions messages benchmark live-benchmark api mutants fuzz site reproduction-page format lock clean
 
 run: $(READY)
 	$(BIN)/cobandit reproduce --quick --out reproduction
@@ -94,6 +94,11 @@ live-benchmark: $(READY)
 # A stranger with the OpenAPI document tries everything it can think of. `make test` lets it try a little.
 api: $(READY)
 	COBANDIT_API_EXAMPLES=500 $(BIN)/pytest -q tests/live/sidecar/test_openapi.py
+
+# The proof that the engines are equal can fail: the kernel is broken in every place of a list, one after the other, and
+# each time a small world notices. About a minute. `make test` breaks one place in three.
+mutants: $(READY)
+	COBANDIT_ALL_MUTANTS=1 $(BIN)/pytest -q tests/parity/test_mutants.py
 
 # A million broken messages for agents that have state: a minute or two. `make test` tries twenty thousand.
 fuzz: $(READY)

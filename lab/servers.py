@@ -30,7 +30,7 @@ _ports_asked_for = count()
 _given: set[int] = set()
 
 START_WITHIN = 60.0
-STOP_WITHIN = 60.0
+STOP_WITHIN = 60
 """Seconds."""
 
 
@@ -77,12 +77,15 @@ class Server:
         process, self._process = self._process, None
         if process is None:
             return
-        process.terminate()
-        try:
-            process.wait(STOP_WITHIN)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        for _ in range(STOP_WITHIN):  # mosquitto misses a signal that comes just after it has begun to listen
+            process.terminate()
+            try:
+                process.wait(1.0)
+            except subprocess.TimeoutExpired:
+                continue
+            return
+        process.kill()
+        process.wait()
 
     def _answers(self) -> bool:
         try:

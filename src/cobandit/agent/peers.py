@@ -68,6 +68,13 @@ class Peers:
         """Return whether a peer has said that it passes on what others observed."""
         return self._endpoint.peers.is_relay(peer)
 
+    def one_serves_all(self, peers: Iterable[AgentId]) -> bool:
+        """Return whether one of these peers is here and serves every arm observed here, if there is any."""
+        observed = tuple(self._endpoint.replica.own_counts())
+        links = (self._endpoint.links.get(peer) for peer in peers)
+        here = (link.peer for link in links if link is not None and link.peer.is_present)
+        return not observed or any(all(peer.serves(bandit, arm) for bandit, arm, _ in observed) for peer in here)
+
     def awaits(self, peer: AgentId) -> bool:
         """Return whether a peer that is here has not answered the last share."""
         link = self._endpoint.links.get(peer)

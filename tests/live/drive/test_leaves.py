@@ -129,6 +129,17 @@ def test_a_leaf_without_a_relay_decides_at_once_and_finds_one_that_comes_later(n
             until(lambda: not leaf.is_cut_off and leaf.statistics().troubles == (), leaf.statistics)
 
 
+def test_a_flush_waits_for_a_relay_that_was_not_met_yet(tmp_path: Path) -> None:
+    network = Network("memory", tmp_path, ExitStack())
+    with network.leaf("web-0", flush_every=3600.0) as leaf:
+        assert leaf.flush(0.0)  # there is nothing to send
+        observe([leaf], 7)
+        assert not leaf.flush(0.2)
+        with network.relay(1) as relay:
+            assert leaf.flush(WITHIN)
+            assert relay.statistics().observations == 7
+
+
 def test_a_leaf_keeps_its_state_and_its_decisions_across_restarts(tmp_path: Path) -> None:
     network = Network("memory", tmp_path, ExitStack())
     with network.relay(1) as relay:

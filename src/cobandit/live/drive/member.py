@@ -401,7 +401,8 @@ class Member:
     def flush(self, timeout: float = 5.0) -> bool:
         """Send every member that is here what it lacks, without waiting until there is enough for a share.
 
-        Closing does the same, for a second at most. Returns whether all acknowledged it within the given seconds.
+        A leaf first waits for a relay that serves its bandits. Returns whether all acknowledged it within the given
+        seconds. Closing does the same, for a second at most, and waits for no relay.
         """
         self.check_open()
         return result_of(self._background.submit(self._node.flush(_seconds(timeout))))

@@ -196,10 +196,18 @@ class Node:
             await self._writing.close()
 
     async def flush(self, within: float) -> bool:
-        """Send all present members what they lack. Return whether all acknowledge it within this many seconds."""
+        """Send all present members what they lack. Return whether all acknowledge it within this many seconds.
+
+        A leaf first waits for a relay that takes all that it has observed.
+        """
         deadline = asyncio.get_running_loop().time() + within
         async with self._steps:
             await self._work()
+        while self.machine.lacks_relay:
+            if asyncio.get_running_loop().time() >= deadline:
+                return False
+            await asyncio.sleep(looking.LOOK_EVERY)
+        async with self._steps:
             self.machine.flush()
         while self.machine.lacking and asyncio.get_running_loop().time() < deadline:
             self._event.set()

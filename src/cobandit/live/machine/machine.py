@@ -299,6 +299,11 @@ class Machine:
         self.take(self.agent.flush(self.clock.now()))
 
     @property
+    def lacks_relay(self) -> bool:
+        """Whether this is a leaf that has observed something, and none of its relays answers and serves all of it."""
+        return self.leaf is not None and not self.agent.peers.one_serves_all(self.leaf.homes.talking)
+
+    @property
     def lacking(self) -> tuple[str, ...]:
         """The present peers that have not acknowledged everything that they can use, or the current settings."""
         digest = self.controls.digest
