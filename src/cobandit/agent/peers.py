@@ -112,6 +112,12 @@ class Peers:
         endpoint = self._endpoint
         return tuple(name for name, link in endpoint.links.items() if endpoint.agenda.has_unsaid(link))
 
+    def untold(self, now: float) -> tuple[AgentId, ...]:
+        """Return those of them to which nothing is under way, or for longer than an answer should take."""
+        links = ((name, self._endpoint.links[name].retransmit) for name in self.lacking)
+        waits = ((name, one, one.in_flight or one.part) for name, one in links if one is not None)
+        return tuple(name for name, one, is_under_way in waits if not is_under_way or one.is_over(now))
+
     def acknowledged_by(self, peer: AgentId) -> int:
         """Return the number of this agent's log up to which a known peer holds what it wants."""
         link = self._endpoint.met.get(peer)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cobandit import UCB, Constant, RetryTimers, on_demand
-from cobandit.core import Acknowledgement, Changes, Delivery, Notice, Presence, Receipt, Share
+from cobandit.core import Acknowledgement, Changes, Delivery, Notice, Presence, Receipt, Share, Sharing
 from cobandit.core.messages import MAX_INCARNATION
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.clock import Clock
@@ -39,6 +39,7 @@ from cobandit.live.transports.memory import Hub, MemoryTransport
 from cobandit.values.errors import LocalError
 
 QUICK = on_demand(Constant(1), loss_tolerant=RetryTimers(first=0.2, least=0.05, tick=0.2, longest=1.0))
+SLOW = on_demand(Constant(1000), loss_tolerant=RetryTimers(first=1000.0, least=1000.0, tick=1.0, longest=1000.0))
 GROUP = "tested"
 WITHIN = 60.0
 FAR_AHEAD = MAX_INCARNATION - 2**41
@@ -97,12 +98,14 @@ class Scene:
         self.nodes: list[Node] = []
         self.journals: dict[str, FailingJournal] = {}
 
-    async def node(self, name: str, *, clock: Clock | None = None, hub: Hub | None = None) -> Node:
+    async def node(
+        self, name: str, *, clock: Clock | None = None, hub: Hub | None = None, sharing: Sharing = QUICK
+    ) -> Node:
         journal = self.journals.setdefault(name, FailingJournal())
         clock = clock or SystemClock()
         build: Callable[[Any], UCB] = UCB
-        restored = restore(journal, name=name, group=GROUP, arms=["A", "B"], build=build, sharing=QUICK, clock=clock)
-        machine = Machine(Terms(name, GROUP, QUICK, build, 1e6, None), restored, clock)
+        restored = restore(journal, name=name, group=GROUP, arms=["A", "B"], build=build, sharing=sharing, clock=clock)
+        machine = Machine(Terms(name, GROUP, sharing, build, 1e6, None), restored, clock)
         made = Node(machine, journal, MemoryTransport(hub or self.hub))
         machine.make_decider(None, seed=1, wake=made.wake)
         await made.start()
@@ -193,6 +196,38 @@ def test_with_a_full_disk_a_member_decides_says_so_once_and_tells_nobody_what_is
         "event=journal_unwritable_over ann: works again: the journal",
     ]
     assert [record.levelname for record in caplog.records if "journal" in record.getMessage()] == ["ERROR", "INFO"]
+
+
+def test_a_flush_reaches_who_is_met_while_it_waits_for_another() -> None:
+    async def scene(scene: Scene) -> None:
+        ann, mute = await scene.node("ann", sharing=SLOW), await scene.ear("mute")
+        ann.frame(pack(here("mute", "ann"), GROUP), "mute")
+        await scene.until(lambda: ann.statistics().peers)
+        pull(ann, 5)
+        flushing = asyncio.create_task(ann.flush(WITHIN))
+        await scene.until(lambda: mute.of(Share))
+        bob = await scene.node("bob", sharing=SLOW)
+        await scene.until(lambda: known(bob) == 5)
+        assert not flushing.done()
+        assert len(mute.of(Share)) == 1
+        flushing.cancel()
+
+    played(scene)
+
+
+def test_a_flush_is_repeated_to_who_does_not_answer() -> None:
+    impatient = on_demand(Constant(1000), loss_tolerant=RetryTimers(first=0.05, least=0.05, tick=1000.0, longest=0.05))
+
+    async def scene(scene: Scene) -> None:
+        ann, mute = await scene.node("ann", sharing=impatient), await scene.ear("mute")
+        ann.frame(pack(here("mute", "ann"), GROUP), "mute")
+        await scene.until(lambda: ann.statistics().peers)
+        pull(ann, 5)
+        flushing = asyncio.create_task(ann.flush(WITHIN))
+        await scene.until(lambda: len(mute.of(Share)) == 3)
+        flushing.cancel()
+
+    played(scene)
 
 
 def test_what_waits_for_a_disk_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

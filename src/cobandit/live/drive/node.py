@@ -212,6 +212,8 @@ class Node:
         while self.machine.lacking and asyncio.get_running_loop().time() < deadline:
             self._event.set()
             await asyncio.sleep(looking.LOOK_EVERY)
+            async with self._steps:
+                self.machine.flush_on()
         return not self.machine.lacking
 
     async def _flush(self, within: float) -> None:
@@ -226,6 +228,7 @@ class Node:
                 if asyncio.get_running_loop().time() >= deadline or not await self._work():
                     return
                 await asyncio.sleep(looking.LOOK_EVERY)
+                self.machine.flush_on()
 
     async def _give_pen_back(self, within: float) -> None:
         """Give back the pen that is this member's name, once its lender has all its observations."""

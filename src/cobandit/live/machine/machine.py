@@ -298,6 +298,12 @@ class Machine:
         """Send all present peers what they lack."""
         self.take(self.agent.flush(self.clock.now()))
 
+    def flush_on(self) -> None:
+        """Flush again to peers that did not answer in time, and to those that came or began to serve a bandit since."""
+        now = self.clock.now()
+        if untold := self.agent.peers.untold(now):
+            self.take(self.agent.flush(now, untold))
+
     @property
     def lacks_relay(self) -> bool:
         """Whether this is a leaf that has observed something, and none of its relays answers and serves all of it."""
