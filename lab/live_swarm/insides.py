@@ -160,6 +160,14 @@ def counts_at(machine: Machine, cell: Cell) -> bool:
     return is_inside(machine.agent.endpoint.replica, cell.bandit, cell.period)
 
 
+def declared_by(machine: Machine) -> dict[str, Bandit]:
+    """Return the plain bandit and those that a member has declared since its start; of a relay, all that it serves."""
+    served = {one.name: one for one in machine.agent.bandits}
+    if machine.terms.is_relay:
+        return served
+    return {name: one for name, one in served.items() if not name or name in machine.bandits.declared}
+
+
 def said_of_bandits(machine: Machine) -> frozenset[str]:
     """Return what a member has said since its start of bandits that others declare differently."""
     return frozenset(machine.alerts._said.get(LogEvent.BANDITS_DIFFER, ()))  # noqa: SLF001  # it is said to the log

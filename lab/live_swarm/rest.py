@@ -12,6 +12,7 @@ from lab.live_swarm.insides import (
     candidates_of,
     cell_of,
     counts_at,
+    declared_by,
     is_declared,
     is_superseded,
     open_decisions,
@@ -177,10 +178,13 @@ def _different_totals(plan: Plan, living: Sequence[Process]) -> list[str]:
 
 
 def _untold_differences(living: Sequence[Process]) -> list[str]:
-    """Return who does not know that another one declares a bandit differently, and in which value."""
+    """Return who does not know that another one declares a bandit differently, and in which value.
+
+    What a member only holds from an earlier start, and does not declare any more, is no concern of its users.
+    """
     wrong: list[str] = []
     for process in living:
-        mine = {one.name: one for one in process.machine.agent.bandits}
+        mine = declared_by(process.machine)
         said = said_of_bandits(process.machine)
         for other in living:
             for theirs in other.machine.agent.bandits if other.name in process.machine.peers else ():
