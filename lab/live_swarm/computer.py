@@ -88,6 +88,9 @@ class Disk:
         """What lies beside the content, and does not go back with it: of which start the content must be."""
         self.forgot_at: float | None = None
         """When something was last lost from it, if ever."""
+        self.was_read_ahead = False
+        """Whether a member started from it while its clock was far ahead for a moment: it believed the clock and forgot
+        what was older than a window."""
         self._copies: list[Content] = []
         self._writes = self._mails = 0
 

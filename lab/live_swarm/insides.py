@@ -91,6 +91,13 @@ def heard_totals(machine: Machine) -> Tallies:
     return {named(cell): (entry.observations, entry.reward_sum) for cell, entry in heard if entry.observations}
 
 
+def outlived_totals(machine: Machine, sessions: Mapping[str, int]) -> frozenset[str]:
+    """Return the cells of which a leaf has heard totals from earlier sessions of these relays than the given ones."""
+    stated = machine.agent.endpoint.totals.state()
+    old = (one for one in stated if one.session < sessions.get(one.relay, 0))
+    return frozenset(named(Cell(one.bandit, one.segment, one.tally.arm, one.period)) for one in old)
+
+
 def _heard(machine: Machine) -> tuple[Change, ...]:
     return tuple(machine.agent.endpoint.totals.all())
 

@@ -16,6 +16,7 @@ from lab.live_swarm.insides import (
     is_declared,
     is_superseded,
     open_decisions,
+    outlived_totals,
     rank,
     said_of_bandits,
     serves,
@@ -121,7 +122,7 @@ def _different_views(plan: Plan, living: Sequence[Process], truth: Truth) -> lis
             if origin.member == process.name and origin.incarnation in unproved:
                 del best[origin, name]
     for process in living:
-        if process.disk.forgot_at is None:
+        if process.disk.forgot_at is None and not process.disk.was_read_ahead:
             for origin, logs in truth.logs.items():
                 if origin.member == process.name:
                     best.update({(origin, name): (log.written, log.sums[log.written]) for name, log in logs.items()})
@@ -152,10 +153,14 @@ def _wrongly_known(
 
 
 def _different_totals(plan: Plan, living: Sequence[Process]) -> list[str]:
-    """Return which leaf does not decide by all that the relays hold, and which talks to anybody else."""
+    """Return which leaf does not decide by all that the relays hold, and which talks to anybody else.
+
+    A leaf that has not heard of a relay again since that lost its disk may know more: what only that relay had counted.
+    """
     if any(len(candidates_of(process.machine)) == 1 for process in living):
         return []
     relays = [process for process in living if process.name in plan.relays]
+    forgot = {relay.name: relay.machine.agent.session for relay in relays if relay.disk.forgot_at is not None}
     wrong: list[str] = []
     for process in living:
         if process.name not in plan.leaves:
@@ -169,7 +174,8 @@ def _different_totals(plan: Plan, living: Sequence[Process]) -> list[str]:
             }
             for relay in relays
         ]
-        if totals not in held:
+        outlived = outlived_totals(process.machine, forgot)
+        if all({cell for cell, _ in totals.items() ^ known.items()} - outlived for known in held):
             wrong.append(f"{process.name} knows {totals}, its relays {held}")
         peers = set(process.machine.peers)
         if len(peers) != 1 or not peers <= plan.relays:

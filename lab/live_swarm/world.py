@@ -4,6 +4,7 @@ First the faults are on, and everything must stay true. Then the world heals: th
 everybody who is not gone for good runs. In the end everybody must know the same, owe nobody anything, and be quiet.
 """
 
+from collections import Counter
 from functools import partial
 
 from cobandit.live.drive.clock import NeverBack
@@ -61,6 +62,9 @@ class World:
             member.name: Clock(self.timeline, member.clock_offset, member.clock_drift, plan.calendar_stops_at)
             for member in plan.members
         }
+        self._far_ahead = Counter[str]()
+        """How often the clock of a member was set so far ahead that the calendar turns, and not yet set right."""
+        self._far = plan.calendar_stops_at - plan.heals_at
         self._operators = Operators(plan, self.timeline, transcript, self.inspector, self.network)
         self._fuse_lasting: dict[str, float] = {}
         self._people = People(plan, self.timeline, transcript, self.inspector, self)
@@ -110,6 +114,7 @@ class World:
         elif kind is Kind.CLOCK:
             self._clocks[name].offset += incident.amount
             if incident.lasting:
+                self._far_ahead[name] += incident.amount > self._far
                 self.timeline.after(incident.lasting, partial(self._set_right, name, incident.amount))
         elif kind is Kind.REFUSE:
             process.disk.refuses = True
@@ -124,6 +129,7 @@ class World:
     def _set_right(self, name: str, amount: float) -> None:
         if not self.network.is_healed:  # then all clocks are right
             self._clocks[name].offset -= amount
+            self._far_ahead[name] -= amount > self._far
 
     def _kill(self, process: Process, incident: Incident) -> None:
         disk, kind, name = process.disk, incident.kind, process.name
@@ -194,6 +200,7 @@ class World:
             return
         self.starts += 1
         clock = self._clocks[name]
+        self.disks[name].was_read_ahead |= self._far_ahead[name] > 0
         process = Process(
             self.plan,
             name,
@@ -250,6 +257,7 @@ class World:
             self._end_double(process)
         for name, clock in self._clocks.items():
             clock.offset = clock.drift = 0.0
+            self._far_ahead.clear()
             self.disks[name].refuses = False
         for process in self.running.values():
             process.fuse = None

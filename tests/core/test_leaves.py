@@ -11,6 +11,7 @@ from cobandit.core import Cells, Changes, Delivery, Message, Outcome, Presence, 
 from cobandit.core.facts import Fact
 from cobandit.core.link import Link
 from cobandit.core.messages import EVERYBODY_ELSE
+from cobandit.core.places import Change
 from cobandit.core.state import TotalState
 from cobandit.core.totals import Totals
 from cobandit.values.tally import ArmTally
@@ -57,6 +58,16 @@ def test_a_relay_that_has_lost_its_disk_lowers_its_totals_and_late_words_do_not_
     assert heard(totals, "r", 1, 7, 99, [some("A", 9, 9)]) == ()
     assert heard(totals, "r", 2, 1, 2, [some("B", 1, 0)]) == (some("B", 1, 0),)
     assert totals.state() == (TotalState("r", 2, 1, some("A", 1, 1)), TotalState("r", 2, 2, some("B", 1, 0)))
+
+
+def test_a_relay_that_has_lost_its_disk_and_has_nothing_to_tell_yet_takes_back_its_totals() -> None:
+    totals, replica = Totals(), Agent("l", UCB(ARMS, quantum=1.0), on_demand()).endpoint.replica
+    heard(totals, "r", 1, 0, 7, [some("A", 5, 2)])
+    heard(totals, "s", 1, 0, 7, [some("A", 1, 1)])
+    for peer, changes, session in (("r", Changes(), 2), ("r", Changes(0, 3), 1), ("r", Changes(2, 3), 2)):
+        assert totals.take(peer, changes, session, replica) == (changes, ())
+    assert totals.take("r", Changes(0, 3), 2, replica) == (Changes(0, 3), (Change("", "", 0, some("A", -4, -1)),))
+    assert totals.state() == (TotalState("s", 1, 7, some("A", 1, 1)),)
 
 
 # A small fleet.

@@ -343,18 +343,14 @@ class Agent:
         """Tell every known peer that this agent is leaving."""
         return self.endpoint.leave()
 
-    def flush(self, now: float, to: Iterable[AgentId] | None = None) -> Outcome:
+    def flush(self, now: float) -> Outcome:
         """Send every peer what it lacks, without waiting for a full buffer, for example before leaving.
-
-        Args:
-            now: The time.
-            to: Send it to these peers only.
 
         Raises:
             LocalError: The agent is not loss-tolerant. In the paper's protocol, agents send nothing unasked.
         """
         self._check_tolerant("flush")
-        return self.endpoint.flush(self._time(now), to)
+        return self.endpoint.flush(self._time(now))
 
     def wake(self, now: float | None = None) -> Outcome:
         """Do the work that is due at the time the last outcome gave in `wake_at`."""

@@ -68,12 +68,12 @@ class Peers:
         """Return whether a peer has said that it passes on what others observed."""
         return self._endpoint.peers.is_relay(peer)
 
-    def one_serves_all(self, peers: Iterable[AgentId]) -> bool:
-        """Return whether one of these peers is here and serves every arm observed here, if there is any."""
-        observed = tuple(self._endpoint.replica.own_counts())
+    def serve_all(self, peers: Iterable[AgentId]) -> bool:
+        """Return whether those of these peers that are here serve every arm observed here, one or another of them."""
         links = (self._endpoint.links.get(peer) for peer in peers)
-        here = (link.peer for link in links if link is not None and link.peer.is_present)
-        return not observed or any(all(peer.serves(bandit, arm) for bandit, arm, _ in observed) for peer in here)
+        here = [link.peer for link in links if link is not None and link.peer.is_present]
+        observed = self._endpoint.replica.own_counts()
+        return all(any(peer.serves(bandit, arm) for peer in here) for bandit, arm, _ in observed)
 
     def awaits(self, peer: AgentId) -> bool:
         """Return whether a peer that is here has not answered the last share."""
@@ -112,11 +112,9 @@ class Peers:
         endpoint = self._endpoint
         return tuple(name for name, link in endpoint.links.items() if endpoint.agenda.has_unsaid(link))
 
-    def untold(self, now: float) -> tuple[AgentId, ...]:
-        """Return those of them to which nothing is under way, or for longer than an answer should take."""
-        links = ((name, self._endpoint.links[name].retransmit) for name in self.lacking)
-        waits = ((name, one, one.in_flight or one.part) for name, one in links if one is not None)
-        return tuple(name for name, one, is_under_way in waits if not is_under_way or one.is_over(now))
+    def lacking_until(self, number: int) -> tuple[AgentId, ...]:
+        """Return those of them that have not acknowledged this agent's log up to a number."""
+        return tuple(peer for peer in self.lacking if self._endpoint.links[peer].acknowledged < number)
 
     def acknowledged_by(self, peer: AgentId) -> int:
         """Return the number of this agent's log up to which a known peer holds what it wants."""

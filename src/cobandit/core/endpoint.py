@@ -12,7 +12,7 @@ The endpoint is assembled from parts. `peers.py` knows who is here and `speech.p
 what follows from an input.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from cobandit.core import credibility, roles, uncertain
 from cobandit.core.agenda import Agenda
@@ -216,11 +216,10 @@ class Endpoint:
         outgoing = tuple([self.speech.repeat(link, now) for link in self.agenda.woken(now)])
         return Outcome((Woke(now),), outgoing, wake_at=self.wake_at)
 
-    def flush(self, now: float, to: Iterable[AgentId] | None = None) -> Outcome:
-        """Send present peers, all or only these, what they have not acknowledged, without waiting for a full buffer."""
+    def flush(self, now: float) -> Outcome:
+        """Send every present peer what it has not acknowledged, without waiting for a full buffer."""
         self.agenda.look(now)
-        links = self.links.values() if to is None else [self.links[peer] for peer in to]
-        unsaid = [link for link in links if link.retransmit is not None and self.agenda.has_unsaid(link)]
+        unsaid = [link for link in self.links.values() if link.retransmit is not None and self.agenda.has_unsaid(link)]
         outgoing = tuple([self.speech.repeat(link, now) for link in unsaid])
         return Outcome((Flushed(now),), outgoing, wake_at=self.wake_at)
 

@@ -86,10 +86,12 @@ class Totals:
     ) -> tuple[Changes, tuple[Change, ...]]:
         """Take the useful totals out of what a relay sends.
 
-        Return the rest, and how they change the totals in use.
+        Return the rest, and how they change the totals in use. A relay that reports from the beginning without totals
+        has lost those that it told in earlier sessions.
         """
         totals = [told for told in changes.cells if told.agent == EVERYBODY_ELSE]
-        if not totals:
+        starts_over = changes.base == 0 < changes.upto and peer in self._heard
+        if not (totals or starts_over):
             return changes, ()
         changed = self.heard(peer, session or 0, changes.base, changes.upto, _served(totals, replica))
         rest = tuple(told for told in changes.cells if told.agent != EVERYBODY_ELSE)

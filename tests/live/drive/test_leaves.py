@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -138,6 +139,50 @@ def test_a_flush_waits_for_a_relay_that_was_not_met_yet(tmp_path: Path) -> None:
         with network.relay(1) as relay:
             assert leaf.flush(WITHIN)
             assert relay.statistics().observations == 7
+
+
+def test_a_flush_whose_relay_leaves_before_it_has_heard_anything_waits_for_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, deaf, hand_over = Network("memory", tmp_path, ExitStack()), set[str](), MemoryTransport._hand_over
+
+    def lossy(transport: MemoryTransport, member: MemoryTransport | None, frame: bytes) -> bool:
+        is_lost = member is not None and member._key is not None and member._key[1] in deaf
+        return is_lost or hand_over(transport, member, frame)
+
+    monkeypatch.setattr(MemoryTransport, "_hand_over", lossy)
+    with network.leaf("web-0", flush_every=3600.0) as leaf, ThreadPoolExecutor(1) as pool:
+        with network.relay(1):
+            until(lambda: leaf.statistics().homes == ("r1",), leaf.statistics)
+            deaf.add("r1")
+            observe([leaf], 7)
+            sent, flushed = leaf.statistics().communication.sent, pool.submit(leaf.flush, WITHIN)
+            until(lambda: leaf.statistics().communication.sent > sent, leaf.statistics)
+            deaf.clear()
+        with network.relay(2) as relay:
+            assert flushed.result()
+            assert relay.statistics().observations == 7
+
+
+def test_a_flush_tells_a_relay_what_it_serves_although_it_does_not_serve_everything() -> None:
+    url = f"memory://leaves-{next(_numbers)}"
+
+    def joins(name: str, **options: Any) -> Member:
+        return connect(url, fleet="f", name=name, sharing=QUICK, **options)
+
+    with (
+        joins("r1", relay=True) as relay,
+        joins("web-1", relays=["*"]) as other,
+        joins("web-0", relays=["*"], flush_every=3600.0) as leaf,
+    ):
+        theirs = other.bandit("x", ARMS, rewards=(0.0, 5.0))
+        until(lambda: [one.name for one in relay.statistics().bandits] == ["x"], relay.statistics)
+        mine, shared = leaf.bandit("x", ARMS, rewards=(0.0, 9.0)), leaf.bandit("y", ARMS)
+        until(lambda: len(relay.statistics().bandits) == 2, relay.statistics)
+        for bandit in (theirs, mine, shared):
+            bandit.update(bandit.select_arm(), 1.0)
+        assert not leaf.flush(0.5)
+        until(lambda: {one.name: one.observations for one in relay.statistics().bandits}["y"] == 1, relay.statistics)
 
 
 def test_a_leaf_keeps_its_state_and_its_decisions_across_restarts(tmp_path: Path) -> None:

@@ -401,8 +401,13 @@ class Member:
     def flush(self, timeout: float = 5.0) -> bool:
         """Send every member that is here what it lacks, without waiting until there is enough for a share.
 
-        A leaf first waits for a relay that serves its bandits. Returns whether all acknowledged it within the given
-        seconds. Closing does the same, for a second at most, and waits for no relay.
+        It is sent again if no answer comes, and to members that are met meanwhile. Closing does the same, for a second
+        at most.
+
+        Returns:
+            Whether all of them acknowledged everything observed before the call within the given seconds. Members that
+            are not here are not waited for, so it is true if nobody else is (`statistics().peers` shows who is). At a
+            leaf without a relay that serves its bandits, it is false.
         """
         self.check_open()
         return result_of(self._background.submit(self._node.flush(_seconds(timeout))))

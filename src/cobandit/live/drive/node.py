@@ -57,6 +57,9 @@ FLUSH_WITHIN = 1.0
 """Seconds that a stopping member waits for acknowledgements of its last observations."""
 
 
+FLUSH_AGAIN = 0.3
+"""Seconds until a flush is repeated for the first time. Each later interval is twice as long."""
+
 PASS_ON_WITHIN = 1.0
 """Seconds that a relay waits for the others when a leaf asks for the status of all members."""
 
@@ -198,37 +201,47 @@ class Node:
     async def flush(self, within: float) -> bool:
         """Send all present members what they lack. Return whether all acknowledge it within this many seconds.
 
-        A leaf first waits for a relay that takes all that it has observed.
+        What is observed after the call may be sent with it, but need not be acknowledged. A leaf needs relays that take
+        all that it has observed.
         """
         deadline = asyncio.get_running_loop().time() + within
         async with self._steps:
             await self._work()
-        while self.machine.lacks_relay:
+        number, flushing = self.machine.agent.log_number, self._flushes()
+        while True:
+            async with self._steps:
+                next(flushing)
+            self._event.set()
+            if (is_flushed := self.machine.is_flushed(number)) or self._is_stopping:
+                return is_flushed
             if asyncio.get_running_loop().time() >= deadline:
                 return False
             await asyncio.sleep(looking.LOOK_EVERY)
-        async with self._steps:
-            self.machine.flush()
-        while self.machine.lacking and asyncio.get_running_loop().time() < deadline:
-            self._event.set()
-            await asyncio.sleep(looking.LOOK_EVERY)
-            async with self._steps:
-                self.machine.flush_on()
-        return not self.machine.lacking
 
     async def _flush(self, within: float) -> None:
-        """Do the same after the task that takes steps has ended."""
+        """Do the same after the task that takes steps has ended, but wait for no relay."""
         deadline = asyncio.get_running_loop().time() + within
         async with self._steps:
             if not await self._work() or self.machine.succession.superseded_by is not None:
                 return
-            self.machine.flush()
-            holding = self.machine.holding  # it has no disk, so its rewards for others must get out too
-            while self.machine.lacking or (holding is not None and holding.under_way):
+            number, flushing, holding = self.machine.agent.log_number, self._flushes(), self.machine.holding
+            next(flushing)
+            # A member without a disk must get its rewards for others out, too.
+            while not self.machine.has_told(number) or (holding is not None and holding.under_way):
                 if asyncio.get_running_loop().time() >= deadline or not await self._work():
                     return
                 await asyncio.sleep(looking.LOOK_EVERY)
-                self.machine.flush_on()
+                next(flushing)
+
+    def _flushes(self) -> Iterator[None]:
+        """Flush, and again at ever longer intervals: packets are lost, and members come while others are awaited."""
+        now = asyncio.get_running_loop().time
+        patience, next_at = FLUSH_AGAIN, now()
+        while True:
+            if now() >= next_at:
+                self.machine.flush()
+                patience, next_at = 2.0 * patience, now() + patience
+            yield
 
     async def _give_pen_back(self, within: float) -> None:
         """Give back the pen that is this member's name, once its lender has all its observations."""

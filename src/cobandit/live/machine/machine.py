@@ -298,28 +298,20 @@ class Machine:
         """Send all present peers what they lack."""
         self.take(self.agent.flush(self.clock.now()))
 
-    def flush_on(self) -> None:
-        """Flush again to peers that did not answer in time, and to those that came or began to serve a bandit since."""
-        now = self.clock.now()
-        if untold := self.agent.peers.untold(now):
-            self.take(self.agent.flush(now, untold))
+    def is_flushed(self, number: int) -> bool:
+        """Return whether this member has told all it must; a leaf's relays must serve everything it has observed."""
+        return self.has_told(number) and (self.leaf is None or self.agent.peers.serve_all(self.leaf.homes.talking))
 
-    @property
-    def lacks_relay(self) -> bool:
-        """Whether this is a leaf that has observed something, and none of its relays answers and serves all of it."""
-        return self.leaf is not None and not self.agent.peers.one_serves_all(self.leaf.homes.talking)
+    def has_told(self, number: int) -> bool:
+        """Return whether all present peers have acknowledged the agent's log up to a number, and the current settings.
 
-    @property
-    def lacking(self) -> tuple[str, ...]:
-        """The present peers that have not acknowledged everything that they can use, or the current settings."""
-        digest = self.controls.digest
-        uninformed = (
-            peer
-            for peer in self.peers
-            if self.agent.peers.is_present(peer) and self.outbox.lacks_controls(peer, digest)
-        )
-        lender = () if self.holding is None or not self.holding.is_lender_behind else (self.holding.lender,)
-        return tuple(dict.fromkeys((*self.agent.peers.lacking, *uninformed, *lender)))
+        The lender of this member's name must have done so, whether it is present or not.
+        """
+        peers, digest = self.agent.peers, self.controls.digest
+        present = (peer for peer in self.peers if peers.is_present(peer))
+        if peers.lacking_until(number) or any(self.outbox.lacks_controls(peer, digest) for peer in present):
+            return False
+        return self.holding is None or not self.holding.is_lender_behind
 
     def limit_facts(self, most: int) -> None:
         """Put at most `most` facts in one message from now on. The next step writes this down."""
