@@ -1,5 +1,6 @@
 """Members whose clocks are wrong: decisions do not expire because of that, nobody falls silent, and windows stay."""
 
+import math
 from random import Random
 from types import SimpleNamespace
 
@@ -324,4 +325,17 @@ def test_a_computer_that_slept_for_an_hour_has_a_clock_that_nobody_doubts(monkey
     assert calendar.at(clock.now(), PERIOD) == computer.time()
     slept += 3600.0
     assert calendar.at(clock.now(), PERIOD) == computer.time()
+    assert alerts.troubles == ()
+
+
+def test_a_clock_that_was_ahead_while_nothing_had_periods_is_no_matter_for_the_first_that_has() -> None:
+    shown = SimpleNamespace(ahead=0.0, waited=1_800_000_000.0)
+    clock = SimpleNamespace(now=lambda: shown.waited, time_of_day=lambda: shown.waited + shown.ahead)
+    alerts = Alerts("ann", GROUP)
+    calendar = CalendarTime(clock, alerts, 0.0)
+    for shown.ahead in (0.0, DAY, 0.0):
+        shown.waited += 1.0
+        assert calendar.at(shown.waited, math.inf) == shown.waited + shown.ahead
+    shown.waited += 1.0
+    assert calendar.at(shown.waited, PERIOD) == shown.waited
     assert alerts.troubles == ()

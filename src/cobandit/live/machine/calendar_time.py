@@ -7,6 +7,7 @@ what a calendar does with the time.
 """
 
 import logging
+import math
 
 from cobandit.live.decide.clock import Clock
 from cobandit.live.log_events import LogEvent
@@ -46,6 +47,8 @@ class CalendarTime:
         """
         told, tolerated = self._clock.time_of_day(), TOLERATED * shortest
         ahead, (doubted, since) = told - now, self._doubted
+        if shortest == math.inf:  # nothing has periods: no time that the clock has shown so far binds the first
+            self._reached = told
         if abs(ahead - self._ahead) <= tolerated:
             self._ahead = ahead
             self._doubted = (ahead, now)
