@@ -213,6 +213,15 @@ def test_the_demonstration_prints_a_table_and_draws_a_picture(
 
 
 @pytest.mark.usefixtures("small_world")
+def test_the_demonstration_claims_no_interval_for_one_trial(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "--out", str(tmp_path), "--trials", "1", "--workers", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert "±" not in printed
+    assert "\n1 trial of " in printed
+    assert "One trial says nothing about chance: take more." in printed
+
+
+@pytest.mark.usefixtures("small_world")
 def test_the_ways_of_the_demonstration_are_measured_on_the_same_tapes() -> None:
     lines = demonstration.measure(trials=2, workers=1)
     assert [line.way for line in lines] == list(demonstration.WAYS)

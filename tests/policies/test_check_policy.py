@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from cobandit import UCB, LocalError
+from cobandit import UCB, LocalError, Policy
 from cobandit.policies.from_index import FromIndex
 from cobandit.testing import check_policy
 from cobandit.values.quantum import Quantum
@@ -16,6 +16,19 @@ from cobandit.values.tally import Arm, ArmTally
 
 def test_a_policy_that_keeps_its_promises_passes() -> None:
     check_policy(UCB)
+
+
+class ForgetsItsBase(Policy):
+    def __init__(self, arms: Iterable[Arm]) -> None:
+        self.arms = tuple(arms)
+
+    def select_arm(self) -> Arm:
+        return self.arms[0]
+
+
+def test_a_policy_whose_base_was_not_begun_is_told_what_to_call() -> None:
+    with pytest.raises(AssertionError, match=r"ForgetsItsBase has no tally: its __init__ must call super\(\)"):
+        check_policy(ForgetsItsBase)
 
 
 class ChoosesAForeignArm(UCB):

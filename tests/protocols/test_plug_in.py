@@ -109,6 +109,18 @@ def test_a_wrong_parameter_is_named(given: dict[str, Any], why: str) -> None:
     assert str(refused.value) == why
 
 
+def test_a_class_that_takes_no_node_is_told_so() -> None:
+    class Nowhere:
+        def observed(self, arm: str, reward: float, now: float) -> tuple[()]:
+            return ()
+
+        def received(self, message: object, now: float) -> tuple[()]:
+            return ()
+
+    with pytest.raises(LocalError, match=r"Nowhere must take the node that it runs at: def __init__\(self, node\)"):
+        plug_in(Nowhere)
+
+
 def test_what_the_class_refuses_is_refused_when_the_scenario_is_made() -> None:
     with pytest.raises(LocalError, match="period must be a whole number of at least 1, not 0"):
         world(plug_in(Gossip, period=0), [[1], [2]])

@@ -157,16 +157,20 @@ def _compare(options: argparse.Namespace) -> int:
         progress.clear()
     print(f"{'':27}{'messages':>10}{'per decision':>14}{'group regret':>14}")
     for line in lines:
+        sure = f" ± {line.regret_half:,.0f}" if options.trials > 1 else ""
         print(
             f"{line.way:27}{line.mean_shares:>10,.0f}{line.mean_shares / line.decisions:>14.3f}"
-            f"{line.mean_regret:>14,.0f} ± {line.regret_half:,.0f}"
+            f"{line.mean_regret:>14,.0f}{sure}"
         )
     picture = demonstration.drawn(lines)
     for name, content in picture.files().items():
         write_whole(options.out / name, content)
+    trials, sure = f"{options.trials} trials", "± is half the width of the 95 % interval of the mean."
+    if options.trials == 1:
+        trials, sure = "1 trial", "One trial says nothing about chance: take more."
     print(
-        f"\n{options.trials} trials of {lines[0].decisions:,} decisions by 20 agents, UCB.\n"
-        "± is half the width of the 95 % interval of the mean. The figure is\n"
+        f"\n{trials} of {lines[0].decisions:,} decisions by 20 agents, UCB.\n"
+        f"{sure} The figure is\n"
         f"{options.out / picture.name}, as .svg and .pdf."
     )
     return 0

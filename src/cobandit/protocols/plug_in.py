@@ -114,7 +114,10 @@ def about(build: type[Any]) -> About:
 def parameters_of(build: type[Any]) -> dict[str, inspect.Parameter]:
     """Return the parameters of a protocol with their types, in order: what its class takes besides the node."""
     hints = typing.get_type_hints(build.__init__)
-    _, *declared = inspect.signature(build).parameters.values()
+    taken = list(inspect.signature(build).parameters.values())
+    if not taken:
+        raise LocalError(f"{build.__qualname__} must take the node that it runs at: def __init__(self, node)")
+    declared = taken[1:]
     return {one.name: one.replace(annotation=hints.get(one.name, Any)) for one in declared}
 
 

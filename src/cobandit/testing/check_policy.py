@@ -30,6 +30,7 @@ def check_policy(build: BuildPolicy) -> None:
     >>> check_policy(lambda arms: UCB(arms))
     """
     for check in (
+        _is_a_policy,
         _has_an_index_that_is_a_number,
         _has_a_state_that_can_be_written,
         _choosing_changes_nothing,
@@ -44,6 +45,13 @@ def check_policy(build: BuildPolicy) -> None:
         _works_with_one_arm,
     ):
         check(build)
+
+
+def _is_a_policy(build: BuildPolicy) -> None:
+    policy = build(ARMS)
+    assert isinstance(policy, Policy), f"{policy!r} is no Policy"
+    is_begun = hasattr(policy, "tally")
+    assert is_begun, f"{type(policy).__qualname__} has no tally: its __init__ must call super().__init__(arms)"
 
 
 def _reward(arm: Arm, pull: int) -> float:
