@@ -216,6 +216,22 @@ def test_a_flush_is_repeated_and_reaches_who_is_met_while_it_waits_for_another()
     played(scene)
 
 
+def test_a_flush_of_a_member_whose_network_does_not_work_tells_nobody() -> None:
+    async def scene(scene: Scene) -> None:
+        ann = await scene.node("ann")
+        pull(ann, 5)
+        assert await ann.flush(0.0)  # there is nobody else
+        ann.trouble("the server cannot be reached")
+        assert not await ann.flush(0.0)
+        flushing = asyncio.create_task(ann.flush(WITHIN))
+        bob = await scene.node("bob")
+        assert await flushing
+        assert known(bob) == 5
+        ann.trouble(None)
+
+    played(scene)
+
+
 def test_a_flush_is_over_when_what_was_observed_before_it_is_known() -> None:
     async def scene(scene: Scene) -> None:
         ann, bob = await scene.node("ann", sharing=SLOW), await scene.node("bob", sharing=SLOW)

@@ -107,6 +107,7 @@ class Node:
         self._waiters: list[asyncio.Future[None]] = []
         self._steps = asyncio.Lock()
         self._is_stopping = self._is_abandoned = False
+        self._network_trouble: str | None = None
         self._task: asyncio.Task[None] | None = None
 
     # The transport's inbox.
@@ -153,6 +154,7 @@ class Node:
         """Note that the network does not work, or works again (`None`)."""
         is_beginning = self.machine.clock.now() < self._reporting.started_at + GRACE  # one must be the first of a fleet
         level = logging.WARNING if is_beginning else logging.ERROR
+        self._network_trouble = what
         self.machine.alerts.trouble(LogEvent.NETWORK_DOWN, what, level)
 
     # Start and stop.
@@ -212,7 +214,8 @@ class Node:
             async with self._steps:
                 next(flushing)
             self._event.set()
-            if (is_flushed := self.machine.is_flushed(number)) or self._is_stopping:
+            is_known = self._network_trouble is None or self.machine.has_company  # who is here, and lacks something
+            if (is_flushed := is_known and self.machine.is_flushed(number)) or self._is_stopping:
                 return is_flushed
             if asyncio.get_running_loop().time() >= deadline:
                 return False

@@ -298,6 +298,11 @@ class Machine:
         """Send all present peers what they lack."""
         self.take(self.agent.flush(self.clock.now()))
 
+    @property
+    def has_company(self) -> bool:
+        """Whether any peer is present."""
+        return any(self.agent.peers.is_present(peer) for peer in self.peers)
+
     def is_flushed(self, number: int) -> bool:
         """Return whether this member has told all it must; a leaf's relays must serve everything it has observed."""
         return self.has_told(number) and (self.leaf is None or self.agent.peers.serve_all(self.leaf.homes.talking))
