@@ -56,8 +56,9 @@ def shares(window: float | None, policy: str) -> list[float]:
             bandit.update(decision, float(chance.random() < means[decision.arm]))
             calendar.ahead += 1.0
             since += decision.arm == BEST
-            if number % 200 == 0:
-                time.sleep(0.01)  # as in life, where decisions do not come as fast as they can
+            if number % 100 == 0:  # as in life, where decisions do not come as fast as they can
+                for member in members:
+                    member.sync()  # a calendar that turned by much more at once would be doubted
             if number == BEFORE:
                 since = 0
             elif number > BEFORE and (number + 1 - BEFORE) % (WINDOW // 10) == 0:
