@@ -49,6 +49,7 @@ release: $(READY)
 
 # The image, built with buildah from a base of Debian's packages, and tried. It downloads; a few minutes.
 image: $(READY)
+	tools/install-programs buildah mmdebstrap
 	$(BIN)/python tools/check_image.py --debian
 
 # The dashboard and the alert rules of deploy/, after a change of the table of metrics.

@@ -95,7 +95,10 @@ def buildah(*words: str) -> str:
 
 def run(*command: str) -> str:
     """Run a command and return what it printed."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        sys.exit(f"{command[0]} is not installed: install it (Debian calls its package {command[0]}, too)")
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
     return done.stdout

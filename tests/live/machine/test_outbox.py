@@ -51,6 +51,15 @@ def test_a_newcomer_that_has_heard_of_nothing_is_due_at_once() -> None:
     assert outbox.next_due(peers, MINE) == 0.0
 
 
+def test_who_was_looked_up_while_it_was_away_is_due_when_it_is_back_and_has_heard_of_nothing() -> None:
+    outbox, peers = Outbox(), Peers()
+    outbox.is_back("a")
+    assert outbox.next_due(peers, MINE) is None
+    peers["a"] = None
+    outbox.controls_heard("a", b"")
+    assert outbox.next_due(peers, MINE) == 0.0
+
+
 def test_a_peer_that_falls_back_to_other_controls_is_due_at_once_and_again_not_when_it_has_them() -> None:
     outbox, peers = Outbox(), Peers("a")
     outbox.controls_heard("a", MINE)

@@ -233,7 +233,9 @@ class Outbox:
             owed.digest = digest
             owed.hurry()
             # A new peer was not accounted for yet. If it has the right controls, there is nothing to add.
-            self._is_stale = self._is_stale or not is_new or digest != self._digest
+            self._is_stale = self._is_stale or not is_new
+        if digest != self._digest:  # it may have been away when `_next_at` was computed
+            self._is_stale = True
         if owed.rewards:  # they may have waited for the peer to be met
             self._is_stale = True
 
