@@ -255,9 +255,9 @@ class World:
         look_for_mail_every(RARELY)
         for process in tuple(self.doubles.values()):
             self._end_double(process)
+        self._far_ahead.clear()
         for name, clock in self._clocks.items():
             clock.offset = clock.drift = 0.0
-            self._far_ahead.clear()
             self.disks[name].refuses = False
         for process in self.running.values():
             process.fuse = None

@@ -59,7 +59,7 @@ from cobandit.studies.paper import TABLES, surrogate_arms
 from cobandit.values.errors import LocalError
 
 HORIZON = 120
-EXAMPLES = 25 if os.environ.get("NUMBA_DISABLE_JIT") else 250
+EXAMPLES = 25 if os.environ.get("NUMBA_DISABLE_JIT") else 120
 
 means = st.sampled_from([0.05, 0.3, 0.5, 0.52, 0.95, 1.0, 0.0])
 arms = st.lists(means, min_size=1, max_size=5).map(Arms.of)

@@ -27,7 +27,7 @@ from cobandit.studies.paper import surrogate_arms
 from cobandit.values.errors import LocalError
 
 IS_SLOW = bool(os.environ.get("NUMBA_DISABLE_JIT"))
-EXAMPLES = 40 if IS_SLOW else 200
+EXAMPLES = 20 if IS_SLOW else 100
 
 plug_ins: st.SearchStrategy[PlugIn] = st.one_of(
     st.builds(lambda period: plug_in(PeriodicHub, period=period), st.sampled_from([1, 3, 8, 10**30])),

@@ -15,15 +15,15 @@ from cobandit.studies.explanation import FIGURE_1, FIGURE_1_NAMES, FIGURES, Expl
 from cobandit.studies.explanation.drawing import HEIGHT as DRAWING_HEIGHT
 from cobandit.studies.explanation.drawing import Drawing
 
-TOP, BOTTOM, MARGIN, LINE = 92, 16, 20, 22
-LONGEST = 135
-"""Characters of a sentence on one line."""
+TOP, BOTTOM, MARGIN, LINE = 140, 16, 20, 23
+LONGEST, MOST_ROWS = 80, 4
+"""Characters of a sentence on one line, so that a phone, which shows the left part of the picture, shows all of it."""
 
 SECONDS_A_MOMENT, SECONDS_AT_THE_END = 2.6, 6.0
 STYLE = """
 svg { --font: FONT; }
 .side-0 { --side: var(--series-1); } .side-1 { --side: var(--series-2); }
-svg text.sentence { font-size: 16px; fill: var(--ink); }
+svg text.sentence { font-size: 17px; fill: var(--ink); }
 svg text.whose { font-size: 14px; font-weight: 600; fill: var(--ink); }
 """.replace("FONT", FONT)
 AT_REST = (
@@ -68,7 +68,7 @@ def _explained() -> Explanation:
 
 def _sentence(kind: str, sentence: str) -> str:
     rows = textwrap.wrap(sentence, LONGEST)
-    assert len(rows) <= 2, "make LONGEST larger: there is room for two lines"
+    assert len(rows) <= MOST_ROWS, "make room for more lines"
     lines = "".join(text(MARGIN, 34 + LINE * row, words, kind="sentence") for row, words in enumerate(rows))
     return f'<g class="{kind}">{lines}</g>'
 

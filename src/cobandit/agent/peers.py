@@ -69,11 +69,12 @@ class Peers:
         return self._endpoint.peers.is_relay(peer)
 
     def serve_all(self, peers: Iterable[AgentId]) -> bool:
-        """Return whether those of these peers that are here serve every arm observed here, one or another of them."""
+        """Return whether those of these peers that are here serve every arm observed here, in this start or before."""
         links = (self._endpoint.links.get(peer) for peer in peers)
         here = [link.peer for link in links if link is not None and link.peer.is_present]
-        observed = self._endpoint.replica.own_counts()
-        return all(any(peer.serves(bandit, arm) for peer in here) for bandit, arm, _ in observed)
+        name = self._endpoint.name
+        observed = {(key.bandit, key.arm) for key, _ in self._endpoint.replica.cells() if key.agent == name}
+        return all(any(peer.serves(bandit, arm) for peer in here) for bandit, arm in observed)
 
     def awaits(self, peer: AgentId) -> bool:
         """Return whether a peer that is here has not answered the last share."""

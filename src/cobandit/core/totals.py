@@ -86,8 +86,8 @@ class Totals:
     ) -> tuple[Changes, tuple[Change, ...]]:
         """Take the useful totals out of what a relay sends.
 
-        Return the rest, and how they change the totals in use. A relay that reports from the beginning without totals
-        has lost those that it told in earlier sessions.
+        Return the rest, and how they change the totals in use. What a relay told in earlier sessions no longer holds
+        once it reports from the beginning: it may have lost it, or says it again in this message or the next ones.
         """
         totals = [told for told in changes.cells if told.agent == EVERYBODY_ELSE]
         starts_over = changes.base == 0 < changes.upto and peer in self._heard

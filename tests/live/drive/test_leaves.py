@@ -1,6 +1,7 @@
 """Leaves as members that a program opens: over every network, with real relays; and what is refused in clear words."""
 
 import asyncio
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -135,6 +136,22 @@ def test_a_flush_waits_for_a_relay_that_was_not_met_yet(tmp_path: Path) -> None:
     with network.leaf("web-0", flush_every=3600.0) as leaf:
         assert leaf.flush(0.0)  # there is nothing to send
         observe([leaf], 7)
+        assert not leaf.flush(0.2)
+        with network.relay(1) as relay:
+            assert leaf.flush(WITHIN)
+            assert relay.statistics().observations == 7
+
+
+def test_a_flush_after_a_crash_waits_for_a_relay_that_takes_what_was_observed_before(tmp_path: Path) -> None:
+    network = Network("memory", tmp_path, ExitStack())
+    running, crashed = tmp_path / "running", tmp_path / "crashed"
+    running.mkdir()
+    with network.leaf("web-0", state=running / "state") as leaf:
+        observe([leaf], 7)
+        leaf.sync()
+        shutil.copytree(running, crashed)
+    with network.leaf("web-0", state=crashed / "state") as leaf:
+        assert leaf.statistics().observations == 7
         assert not leaf.flush(0.2)
         with network.relay(1) as relay:
             assert leaf.flush(WITHIN)

@@ -232,6 +232,30 @@ def test_a_flush_of_a_member_whose_network_does_not_work_tells_nobody() -> None:
     played(scene)
 
 
+def test_a_flush_waits_no_longer_than_it_may_for_a_disk_that_stalls(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(scene: Scene) -> None:
+        ann, mute = await scene.node("ann", sharing=SLOW), await scene.ear("mute")
+        ann.frame(pack(here("mute", "ann"), GROUP), "mute")
+        await scene.until(lambda: ann.statistics().peers)
+        pull(ann, 5)
+        flushing = asyncio.create_task(ann.flush(1.0))
+        await scene.until(lambda: mute.of(Share))
+        stalls, write = asyncio.Event(), ann._writing.write
+
+        async def stalling(*arguments: Any) -> Any:
+            await stalls.wait()
+            return await write(*arguments)
+
+        monkeypatch.setattr(ann._writing, "write", stalling)
+        pull(ann, 5)
+        await scene.until(ann._steps.locked)
+        assert not await asyncio.wait_for(flushing, WITHIN)
+        assert ann._steps.locked()
+        stalls.set()
+
+    played(scene)
+
+
 def test_a_flush_is_over_when_what_was_observed_before_it_is_known() -> None:
     async def scene(scene: Scene) -> None:
         ann, bob = await scene.node("ann", sharing=SLOW), await scene.node("bob", sharing=SLOW)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -19,6 +20,7 @@ from cobandit.live.machine.step import Terms
 from cobandit.live.store.journal import MemoryJournal
 from cobandit.live.store.restoring import restore
 from cobandit.policies import UCB
+from cobandit.values.errors import NotNowError
 from cobandit.values.tally import ArmTally
 
 GROUP, ARMS = "g", ("A", "B")
@@ -334,6 +336,31 @@ def test_a_relay_that_cannot_bring_rewards_to_a_leaf_itself_takes_no_more_for_it
     fleet.wait(20.0)
     assert relay.outbox.wait_of("web-0") >= TRIED_WAIT
     assert not taken(tokens[2])
+
+
+def test_a_reward_that_its_owner_cannot_take_yet_is_handed_on_once_and_expires(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = fleet.start("web-0", relays=RELAYS, homes=2), fleet.leaf("web-1")
+    fleet.wait(5.0)
+    for relay in relays_of(fleet):
+        monkeypatch.setattr(relay.rewards_for_others, "_expire_after", 3600.0)
+    token = one.decider.select_arm().id
+    fleet.talk()
+    monkeypatch.setattr(one.settling, "settle_token", Mock(side_effect=NotNowError("its bandit is not declared yet")))
+    other.rewards_for_others.offer("web-0", token, 1.0)
+
+    def live(times: int, tick: float) -> None:
+        for _ in range(times):
+            observe(one, 70)  # so both relays have just heard it
+            fleet.wait(20 * tick, tick)
+
+    live(5, tick=3.0)
+    assert sum(made.rewards_for_others.handed_on for made in relays_of(fleet)) == 1
+    assert sum(made.outbox.waiting for made in relays_of(fleet)) == 1
+    live(20, tick=20.0)
+    assert sum(made.rewards_for_others.handed_on for made in relays_of(fleet)) == 1
+    assert [made.rewards_for_others.given_up for made in relays_of(fleet)].count(1) == 1
 
 
 def test_an_answer_that_the_network_repeats_hurries_a_relay_once(fleet: Fleet) -> None:

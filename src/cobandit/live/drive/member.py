@@ -407,7 +407,8 @@ class Member:
         Returns:
             Whether all of them acknowledged everything observed before the call within the given seconds. Members that
             are not here are not waited for, so it is true if nobody else is (`statistics().peers` shows who is). It is
-            false if nobody is because the network does not work, and at a leaf without a relay that serves its bandits.
+            false if nobody is because the network does not work, which with `tls://` and `udp://` looks the same as
+            that nobody answers at the addresses given, and at a leaf without a relay that serves what it has observed.
         """
         self.check_open()
         return result_of(self._background.submit(self._node.flush(_seconds(timeout))))

@@ -211,8 +211,11 @@ class Node:
             await self._work()
         number, flushing = self.machine.agent.log_number, self._flushes()
         while True:
-            async with self._steps:
-                next(flushing)
+            try:
+                async with asyncio.timeout_at(deadline), self._steps:  # somebody may be waiting for the disk
+                    next(flushing)
+            except TimeoutError:
+                return False
             self._event.set()
             is_known = self._network_trouble is None or self.machine.has_company  # who is here, and lacks something
             if (is_flushed := is_known and self.machine.is_flushed(number)) or self._is_stopping:

@@ -198,7 +198,8 @@ class Outbox:
         del owed.rewards[token]
         self._kept -= 1
         self._is_stale = True
-        if not owed.rewards and not owed.digest:  # this member does not talk to the peer
+        # Whom this member tried to reach itself stays known, or it would take the same reward back (`Routing.doubts`).
+        if not owed.rewards and not owed.digest and owed.wait == FIRST_WAIT:
             del self._owed[peer]
         return True
 
