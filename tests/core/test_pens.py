@@ -255,6 +255,14 @@ def test_a_silent_holder_loses_its_pen_and_a_start_gives_every_holder_a_whole_le
     assert Book("r", book.state(), now=100.0, lease=10.0).due_at() == 110.0
 
 
+def test_who_asks_again_gets_the_same_pen_for_another_lease() -> None:
+    book = Book("r", now=0.0, lease=10.0)
+    first, again = (book.lend(b"1", 5, lambda last: last + 10, now) for now in (0.0, 9.0))
+    assert first is not None
+    assert again == first
+    assert (book.silent(18.9), book.silent(19.0)) == ([], [first.name])
+
+
 def test_nobody_rewards_decisions_of_a_forgotten_pen_before_all_have_told() -> None:
     book = Book("r", now=0.0)
     assert book.whose(PEN) is Whose.NOBODY_YET

@@ -141,7 +141,9 @@ class Book:
         *,
         has_room: Callable[[AgentId], bool] = lambda _: True,
     ) -> Pen | None:
-        """Lend a closed pen, or else a new one. A repeated request gets the same pen. `None` if there are too many.
+        """Lend a closed pen, or else a new one. `None` if there are too many.
+
+        A repeated request gets the same pen for another lease, for its holder is there and may get the answer late.
 
         Args:
             nonce: Identifies the request: who asks, and a value that it made up.
@@ -152,7 +154,9 @@ class Book:
             has_room: Tells whether a used pen still has room for another holder.
         """
         if nonce in self._asked:
-            return self.pens[self._asked[nonce]]
+            pen = self.pens[self._asked[nonce]]
+            self._hear(pen.name, now)
+            return pen
         closed = (self.pens[name] for name in self._closed)
         fitting = (pen for pen in closed if prefix_of(pen.name) == prefix)
         few = (pen for pen in fitting if pen.first_number - pen.floor < MAX_NUMBERS)
@@ -176,8 +180,7 @@ class Book:
         pen = self.pens.get(name)
         if pen is None or pen.phase != Phase.LENT.value or pen.session != session:
             return False
-        self._heard.pop(name, None)
-        self._heard[name] = now  # at the end
+        self._hear(name, now)
         self._unused.discard(name)
         return True
 
@@ -285,6 +288,10 @@ class Book:
         self._unused.discard(name)
         self._changed[name] = None
 
+    def _hear(self, name: AgentId, now: float) -> None:
+        self._heard.pop(name, None)
+        self._heard[name] = now  # at the end
+
     def _note(self, pen: Pen, now: float | None = None) -> None:
         before = self.pens.get(pen.name)
         if before is not None:
@@ -295,8 +302,7 @@ class Book:
         if is_lent:
             self._asked[pen.nonce] = pen.name
         if now is not None:
-            self._heard.pop(pen.name, None)
-            self._heard[pen.name] = now
+            self._hear(pen.name, now)
         elif not is_lent:
             self._heard.pop(pen.name, None)
         for phase, names in ((Phase.CLOSED, self._closed), (Phase.ENDED, self._ended)):
