@@ -16,7 +16,7 @@ from cobandit.studies.explanation.drawing import HEIGHT as DRAWING_HEIGHT
 from cobandit.studies.explanation.drawing import Drawing
 
 TOP, BOTTOM, MARGIN, LINE = 140, 16, 20, 23
-LONGEST, MOST_ROWS = 80, 4
+LONGEST, MOST_ROWS = 66, 4
 """Characters of a sentence on one line, so that a phone, which shows the left part of the picture, shows all of it."""
 
 SECONDS_A_MOMENT, SECONDS_AT_THE_END = 2.6, 6.0
